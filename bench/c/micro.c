@@ -110,7 +110,7 @@ dispatch (int calls)
   int counter = 0;
   for (int i = 0; i < calls; i++) {
     curator_client_lock (client);
-    curator_dispatch_callback (client, count_up, &counter, NULL);
+    curator_dispatch_push (client, CURATOR_LANE_CALLS, count_up, &counter, NULL);
     curator_client_unlock (client);
     curator_dispatch_step (client, CURATOR_LANE_CALLS);
   }

@@ -24,16 +24,6 @@ port_of (CuratorAddress *address)
   return &((struct sockaddr_in *) &address->name)->sin_port;
 }
 
-static guint32
-zone_of (const char *zone)
-{
-  guint64 number = 0;
-
-  return g_ascii_string_to_unsigned (zone, 10, 1, G_MAXUINT32, &number, NULL)
-             ? (guint32) number
-             : if_nametoindex (zone);
-}
-
 gboolean
 curator_address_of_host (const char *host, guint16 port, CuratorAddress *address)
 {
@@ -41,8 +31,11 @@ curator_address_of_host (const char *host, guint16 port, CuratorAddress *address
   struct sockaddr_in6 ipv6 = { .sin6_family = AF_INET6 };
   const char *zone = strchr (host, '%');
   g_autofree char *digits = g_strndup (host, strcspn (host, "%"));
+  guint64 number = 0;
 
-  ipv6.sin6_scope_id = zone != NULL ? zone_of (zone + 1) : 0;
+  if (zone != NULL && !g_ascii_string_to_unsigned (zone + 1, 10, 1, G_MAXUINT32, &number, NULL))
+    number = if_nametoindex (zone + 1);
+  ipv6.sin6_scope_id = (guint32) number;
   if (inet_pton (AF_INET, host, &ipv4.sin_addr) == 1)
     *address = curator_address_new (&ipv4, sizeof ipv4);
   else if (inet_pton (AF_INET6, digits, &ipv6.sin6_addr) == 1

@@ -51,21 +51,16 @@ curator_alarm_close (CuratorAlarm *alarm)
     close (alarm->timer_fd);
   if (alarm->wake_fd >= 0)
     close (alarm->wake_fd);
-  alarm->timer_fd = -1;
-  alarm->wake_fd = -1;
+  *alarm = (CuratorAlarm){ -1, -1 };
 }
 
 void
 curator_alarm_set (CuratorAlarm *alarm, gint64 delay_us)
 {
-  /* All zero would stop the timer. */
-  const gint64 us = MAX (delay_us, 1);
-  struct itimerspec when = { 0 };
-
-  if (delay_us != G_MAXINT64) {
-    when.it_value.tv_sec = (time_t) (us / G_USEC_PER_SEC);
-    when.it_value.tv_nsec = (long) (us % G_USEC_PER_SEC) * 1000;
-  }
+  /* All zero stops the timer. */
+  const gint64 us = delay_us == G_MAXINT64 ? 0 : MAX (delay_us, 1);
+  const struct itimerspec when = { .it_value = { (time_t) (us / G_USEC_PER_SEC),
+                                                 (long) (us % G_USEC_PER_SEC) * 1000 } };
   if (alarm->timer_fd >= 0)
     timerfd_settime (alarm->timer_fd, 0, &when, NULL);
 }

@@ -5,14 +5,14 @@
 #include "base/connect_string.h"
 
 #include "base/path.h"
-
-#include "curator/error.h"
+#include "base/tag.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 
 #define MAX_NAME_LENGTH  253
 #define MAX_LABEL_LENGTH 63
+#define LABEL_CHARACTERS G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-_"
 #define TLS_PREFIX       "tls://"
 
 static void
@@ -27,11 +27,9 @@ host_port_free (gpointer data)
 void
 curator_connect_string_free (CuratorConnectString *parsed)
 {
-  if (parsed != NULL) {
-    g_ptr_array_unref (parsed->hosts);
-    g_free (parsed->chroot);
-    g_free (parsed);
-  }
+  g_ptr_array_unref (parsed->hosts);
+  g_free (parsed->chroot);
+  g_free (parsed);
 }
 
 static gboolean
@@ -41,21 +39,11 @@ is_ipv6 (const char *text)
   g_autofree char *without_zone = g_strndup (text, strcspn (text, "%"));
   const char *zone = text + strlen (without_zone);
 
-  if (*zone == '%' && (zone[1] == '\0' || strlen (zone) > 16))
+  if (*zone == '%'
+      && (zone[1] == '\0' || strlen (zone) > 16
+          || zone[1 + strspn (zone + 1, LABEL_CHARACTERS ".")] != '\0'))
     return FALSE;
-  for (const char *c = *zone == '%' ? zone + 1 : zone; *c != '\0'; c++)
-    if (!g_ascii_isalnum (*c) && strchr ("-_.", *c) == NULL)
-      return FALSE;
   return inet_pton (AF_INET6, without_zone, &address) == 1;
-}
-
-static gboolean
-is_label (const char *label, gsize length)
-{
-  for (gsize i = 0; i < length; i++)
-    if (!g_ascii_isalnum (label[i]) && label[i] != '-' && label[i] != '_')
-      return FALSE;
-  return length > 0 && length <= MAX_LABEL_LENGTH && *label != '-' && label[length - 1] != '-';
 }
 
 /* A name, or an IPv4 address. A host whose last label is a number must be a whole address:
@@ -68,9 +56,10 @@ is_name (const char *name)
   gboolean numeric = FALSE;
 
   while (*label != '\0') {
-    gsize length = strcspn (label, ".");
+    const gsize length = strspn (label, LABEL_CHARACTERS);
 
-    if (!is_label (label, length))
+    if (length == 0 || length > MAX_LABEL_LENGTH || *label == '-' || label[length - 1] == '-'
+        || (label[length] != '.' && label[length] != '\0'))
       return FALSE;
     numeric = strspn (label, "0123456789") == length;
     label += length + (label[length] == '.' ? 1 : 0);
@@ -79,15 +68,16 @@ is_name (const char *name)
          && (!numeric || inet_pton (AF_INET, name, &address) == 1);
 }
 
-static gboolean
+/* Returns the mistake, or NULL. */
+static const char *
 parse_port (const char *text, guint16 *port)
 {
   guint64 value = 0;
 
   if (!g_ascii_isdigit (*text) || !g_ascii_string_to_unsigned (text, 10, 1, 65535, &value, NULL))
-    return FALSE;
+    return "the port must be a number from 1 to 65535";
   *port = (guint16) value;
-  return TRUE;
+  return NULL;
 }
 
 /* Parses "[address]" or "[address]:port". Returns the mistake, or NULL. */
@@ -101,11 +91,7 @@ parse_bracketed (const char *text, CuratorHostPort *server)
   server->host = g_strndup (text + 1, (gsize) (end - text - 1));
   if (!is_ipv6 (server->host))
     return "the brackets do not contain an IPv6 address";
-  if (end[1] == '\0')
-    return NULL;
-  return end[1] == ':' && parse_port (end + 2, &server->port)
-             ? NULL
-             : "the port must be a number from 1 to 65535";
+  return end[1] == '\0' ? NULL : parse_port (end[1] == ':' ? end + 2 : "", &server->port);
 }
 
 /* Returns the mistake, or NULL. */
@@ -127,9 +113,7 @@ parse_server (const char *text, CuratorHostPort *server)
     return "write an IPv6 address as [address]:port";
   if (!is_name (server->host))
     return "the host is neither a name nor an address";
-  return colon == NULL || parse_port (colon + 1, &server->port)
-             ? NULL
-             : "the port must be a number from 1 to 65535";
+  return colon == NULL ? NULL : parse_port (colon + 1, &server->port);
 }
 
 static gboolean
@@ -138,14 +122,14 @@ has_tls_prefix (const char *server)
   return g_ascii_strncasecmp (server, TLS_PREFIX, strlen (TLS_PREFIX)) == 0;
 }
 
-static void
-set_fault (const char *text, const char *fault, GError **error)
+static gboolean
+refuse_server (const char *text, const char *fault, GError **error)
 {
   /* Truncated before it is escaped: an incomplete character becomes \xNN. */
   g_autofree char *head = g_strndup (text, 200);
   g_autofree char *shown = curator_path_escape (head);
-  g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-               "invalid server \"%s\" in the connect string: %s", shown, fault);
+  return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                         "invalid server \"%s\" in the connect string: %s", shown, fault);
 }
 
 static gboolean
@@ -162,10 +146,8 @@ parse_servers (const char *list, CuratorConnectString *parsed, GError **error)
     const char *fault = is_tls == parsed->is_tls
                             ? parse_server (is_tls ? name + strlen (TLS_PREFIX) : name, server)
                             : "write " TLS_PREFIX " before every server or before none";
-    if (fault != NULL) {
-      set_fault (*text, fault, error);
-      return FALSE;
-    }
+    if (fault != NULL)
+      return refuse_server (*text, fault, error);
     server->has_port = server->port != 0;
     if (!server->has_port)
       server->port = is_tls ? CURATOR_DEFAULT_SECURE_PORT : CURATOR_DEFAULT_PORT;
@@ -179,14 +161,12 @@ length_of_list (const char *connect_string)
 {
   const char *at = connect_string;
 
-  for (;;) {
+  do {
     at += strspn (at, " \t");
     at += has_tls_prefix (at) ? strlen (TLS_PREFIX) : 0;
     at += strcspn (at, ",/");
-    if (*at != ',')
-      return (gsize) (at - connect_string);
-    at++;
-  }
+  } while (*at++ == ',');
+  return (gsize) (at - 1 - connect_string);
 }
 
 /* The chroot stands once, behind the last server: "a:1/x,b:1/x" is a mistake, though a path may
@@ -224,7 +204,8 @@ curator_connect_string_parse (const char *connect_string, GError **error)
     return NULL;
   if (*chroot != '\0' && strcmp (chroot, "/") != 0) {
     if (has_servers (chroot)) {
-      set_fault (chroot, "the chroot stands once, behind the last server: a:1,b:1/chroot", error);
+      refuse_server (chroot, "the chroot stands once, behind the last server: a:1,b:1/chroot",
+                     error);
       return NULL;
     }
     if (!curator_path_validate (chroot, error)) {

@@ -6,32 +6,17 @@
 #include "curator/error.h"
 #include "curator/tls.h"
 
-static GQuark error_quark;
-static GQuark zk_error_quark;
-static GQuark connect_error_quark;
+/* clang-format would take the names for subtractions. */
+/* clang-format off */
+G_DEFINE_QUARK (curator-error-quark, curator_error)
+G_DEFINE_QUARK (curator-zk-error-quark, curator_zk_error)
+G_DEFINE_QUARK (curator-connect-error-quark, curator_connect_error)
+/* clang-format on */
 
 __attribute__ ((constructor)) static void
 look_up_quarks (void)
 {
-  error_quark = g_quark_from_static_string ("curator-error-quark");
-  zk_error_quark = g_quark_from_static_string ("curator-zk-error-quark");
-  connect_error_quark = g_quark_from_static_string ("curator-connect-error-quark");
-}
-
-GQuark
-curator_error_quark (void)
-{
-  return error_quark;
-}
-
-GQuark
-curator_zk_error_quark (void)
-{
-  return zk_error_quark;
-}
-
-GQuark
-curator_connect_error_quark (void)
-{
-  return connect_error_quark;
+  curator_error_quark ();
+  curator_zk_error_quark ();
+  curator_connect_error_quark ();
 }

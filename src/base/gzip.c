@@ -12,8 +12,7 @@
 gboolean
 curator_is_gzip (const void *data, gsize length)
 {
-  static const guint8 magic[] = { 0x1f, 0x8b };
-  return length > sizeof magic && memcmp (data, magic, sizeof magic) == 0;
+  return length > 2 && memcmp (data, "\x1f\x8b", 2) == 0;
 }
 
 /* NULL if the converter refuses the input, leaves some of it, or produces more than limit bytes. */

@@ -45,13 +45,6 @@ compare (CuratorLeaseTime *time, gint64 behind_us, gint64 gained_us, gint64 boot
   return TRUE;
 }
 
-static gint64
-begin (CuratorLeaseTime *time, gint64 behind_us)
-{
-  gint64 old = G_MININT64;
-  return atomic_compare_exchange_strong (&time->behind_us, &old, behind_us) ? behind_us : old;
-}
-
 gint64
 curator_lease_time_read (CuratorLeaseTime *time, CuratorReadClock read, gpointer data)
 {
@@ -63,8 +56,10 @@ curator_lease_time_read (CuratorLeaseTime *time, CuratorReadClock read, gpointer
   const gint64 realtime_us = read (CLOCK_REALTIME, data);
   const gint64 boottime_us = read (CLOCK_BOOTTIME, data);
 
-  if (behind_us == G_MININT64)
-    behind_us = begin (time, boottime_us + ahead_us - realtime_us);
+  const gint64 first_us = boottime_us + ahead_us - realtime_us;
+  if (behind_us == G_MININT64
+      && atomic_compare_exchange_strong (&time->behind_us, &behind_us, first_us))
+    behind_us = first_us;
   const gint64 since_us = boottime_us - compared_us;
   const gint64 allowed_us = STEP_US + MAX (since_us, 0) / SLEW_SHARE;
   const gint64 gained_us = realtime_us + behind_us - (boottime_us + ahead_us);

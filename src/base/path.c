@@ -4,28 +4,13 @@
  */
 #include "base/path.h"
 
-#include "curator/error.h"
+#include "base/tag.h"
 
 #include <string.h>
 
-/* The same characters as PathUtils. It checks UTF-16 units, so it refuses surrogates, and with them
- * every character beyond the basic plane. */
-static gboolean
-is_forbidden (gunichar c)
-{
-  return c <= 0x1f || (c >= 0x7f && c <= 0x9f) || (c >= 0xd800 && c <= 0xf8ff) || c >= 0xfff0;
-}
-
-static const char *
-fault_of_character (gunichar c)
-{
-  return c > 0xffff
-             ? "it contains a character above U+FFFF, such as an emoji: ZooKeeper forbids them"
-         : g_unichar_iscntrl (c) ? "it contains a control character"
-                                 : "it contains a character that ZooKeeper forbids";
-}
-
-/* Why one part of a path is invalid; NULL if it is valid. */
+/* Why one part of a path is invalid; NULL if it is valid. The same characters as PathUtils, which
+ * checks UTF-16 units, so it refuses surrogates, and with them every character beyond the basic
+ * plane. */
 static const char *
 fault_of_part (const char *part, gsize length)
 {
@@ -33,30 +18,23 @@ fault_of_part (const char *part, gsize length)
     return "one of its parts is empty";
   if (length <= 2 && strncmp (part, "..", length) == 0)
     return "one of its parts is relative (. or ..)";
-  for (const char *c = part; c < part + length; c = g_utf8_next_char (c))
-    if (is_forbidden (g_utf8_get_char (c)))
-      return fault_of_character (g_utf8_get_char (c));
-  return NULL;
-}
-
-static const char *
-fault_of_parts (const char *path)
-{
-  const char *part = path + 1;
-
-  for (;;) {
-    gsize length = strcspn (part, "/");
-    const char *fault = fault_of_part (part, length);
-
-    if (fault != NULL || part[length] == '\0')
-      return fault;
-    part += length + 1;
+  for (const char *at = part; at < part + length; at = g_utf8_next_char (at)) {
+    const gunichar c = g_utf8_get_char (at);
+    if (g_unichar_iscntrl (c))
+      return "it contains a control character";
+    if (c > 0xffff)
+      return "it contains a character above U+FFFF, such as an emoji: ZooKeeper forbids them";
+    if ((c >= 0xd800 && c <= 0xf8ff) || c >= 0xfff0)
+      return "it contains a character that ZooKeeper forbids";
   }
+  return NULL;
 }
 
 static const char *
 fault_of_path (const char *path)
 {
+  if (path == NULL)
+    return "it is NULL";
   if (*path != '/')
     return "it does not start with a slash";
   if (path[1] == '\0')
@@ -70,35 +48,31 @@ fault_of_path (const char *path)
     return "it is not valid UTF-8";
   if (g_str_has_prefix (path, "/zookeeper") && (path[10] == '\0' || path[10] == '/'))
     return "/zookeeper is reserved for the server";
-  return fault_of_parts (path);
+  const char *fault = NULL;
+  for (const char *slash = path; fault == NULL && *slash != '\0'; slash += 1 + length) {
+    length = strcspn (slash + 1, "/");
+    fault = fault_of_part (slash + 1, length);
+  }
+  return fault;
 }
 
-/* Keeps messages short: an invalid name may have any length. */
-static char *
-shorten_and_escape (const char *name)
-{
-  g_autofree char *head = g_strndup (name, 200);
-  g_autofree char *shown = curator_path_escape (head);
-
-  return g_strconcat (shown, strlen (head) < strlen (name) ? "..." : "", NULL);
-}
-
+/* An invalid name may have any length: the message has its start. */
 static gboolean
 report_fault (const char *what, const char *name, const char *fault, GError **error)
 {
   if (fault == NULL)
     return TRUE;
-  g_autofree char *shown = shorten_and_escape (name);
-  g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT, "invalid %s \"%s\": %s", what,
-               shown, fault);
-  return FALSE;
+  g_autofree char *head = g_strndup (name, 200);
+  g_autofree char *shown = curator_path_escape (head);
+  const char *rest = strlen (head) < strlen (name) ? "..." : "";
+  return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "invalid %s \"%s%s\": %s", what,
+                         shown, rest, fault);
 }
 
 gboolean
 curator_path_validate (const char *path, GError **error)
 {
-  return report_fault ("path", path != NULL ? path : "",
-                       path != NULL ? fault_of_path (path) : "it is NULL", error);
+  return report_fault ("path", path != NULL ? path : "", fault_of_path (path), error);
 }
 
 gboolean
@@ -111,39 +85,21 @@ curator_namespace_validate (const char *namespace_, GError **error)
   return report_fault ("namespace", namespace_, fault_of_path (path), error);
 }
 
-/* Skips one slash at the end and, if leading, one at the start. */
-static const char *
-trim_slashes (const char *text, gboolean leading, gsize *length)
+/* A copy without one slash at the end. */
+static char *
+trim_slash (const char *text)
 {
-  if (leading && *text == '/')
-    text++;
-  *length = strlen (text);
-  if (*length > 0 && text[*length - 1] == '/')
-    (*length)--;
-  return text;
+  return g_strndup (text, strlen (text) - (g_str_has_suffix (text, "/") ? 1 : 0));
 }
 
 char *
 curator_path_join (const char *parent, const char *child)
 {
-  gsize parent_length = 0;
-  gsize child_length = 0;
-  const char *parent_text = trim_slashes (parent != NULL ? parent : "", FALSE, &parent_length);
-  const char *child_text = trim_slashes (child != NULL ? child : "", TRUE, &child_length);
-  char *path = g_malloc (parent_length + child_length + sizeof "//");
-  char *end = path;
-
-  if (parent_length > 0) {
-    *end = '/';
-    end += *parent_text == '/' ? 0 : 1;
-    end = (char *) memcpy (end, parent_text, parent_length) + parent_length;
-  }
-  if (child_length > 0 || parent_length == 0) {
-    *end++ = '/';
-    end = (char *) memcpy (end, child_text, child_length) + child_length;
-  }
-  *end = '\0';
-  return path;
+  g_autofree char *front = trim_slash (parent != NULL ? parent : "");
+  g_autofree char *back = trim_slash (child != NULL ? child + (*child == '/' ? 1 : 0) : "");
+  const gboolean begins_with_slash = *front == '/' || *front == '\0';
+  const gboolean ends_with_front = *front != '\0' && *back == '\0';
+  return g_strconcat (begins_with_slash ? "" : "/", front, ends_with_front ? "" : "/", back, NULL);
 }
 
 char *
@@ -166,13 +122,6 @@ curator_path_leaf (const char *path)
   return slash != NULL ? slash + 1 : path;
 }
 
-/* g_unichar_isprint() accepts U+2028 and U+2029, which break lines. */
-static gboolean
-is_printable (gunichar c)
-{
-  return c != '\\' && c != 0x2028 && c != 0x2029 && g_unichar_isprint (c);
-}
-
 char *
 curator_path_escape (const char *name)
 {
@@ -185,7 +134,8 @@ curator_path_escape (const char *name)
     gboolean valid = value != (gunichar) -1 && value != (gunichar) -2;
     const char *next = valid ? g_utf8_next_char (c) : c + 1;
 
-    if (valid && is_printable (value)) {
+    /* g_unichar_isprint() accepts U+2028 and U+2029, which break lines. */
+    if (valid && value != '\\' && value != 0x2028 && value != 0x2029 && g_unichar_isprint (value)) {
       g_string_append_len (shown, c, next - c);
       c = next;
     }
@@ -199,6 +149,6 @@ gboolean
 curator_path_is_numbered (const char *name, const char *prefix)
 {
   const gsize length = strlen (prefix);
-  return strncmp (name, prefix, length) == 0 && strlen (name) == length + 10
-         && strspn (name + length, "0123456789") == 10;
+  return g_str_has_prefix (name, prefix) && strlen (name + length) == 10
+         && strspn (name + length, G_CSET_DIGITS) == 10;
 }

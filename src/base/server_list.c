@@ -14,14 +14,23 @@ server_free (gpointer data)
   g_free (server);
 }
 
-static GPtrArray *
-copy_addresses (GPtrArray *addresses)
+static void
+add_addresses (GPtrArray *addresses, GPtrArray *others)
 {
-  GPtrArray *copy = g_ptr_array_new_with_free_func (g_free);
+  for (guint i = 0; i < others->len; i++)
+    curator_address_add_once (addresses, others->pdata[i]);
+}
 
-  for (guint i = 0; i < addresses->len; i++)
-    curator_address_add_once (copy, addresses->pdata[i]);
-  return copy;
+static CuratorServer *
+add_server (GPtrArray *servers, const char *host, guint16 port)
+{
+  CuratorServer *server = g_new0 (CuratorServer, 1);
+  server->host = g_strdup (host);
+  server->port = port;
+  server->addresses = g_ptr_array_new_with_free_func (g_free);
+  server->former = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (servers, server);
+  return server;
 }
 
 GPtrArray *
@@ -31,16 +40,11 @@ curator_servers_new (GPtrArray *hosts)
 
   for (guint i = 0; i < hosts->len; i++) {
     const CuratorHostPort *host = hosts->pdata[i];
-    CuratorServer *server = g_new0 (CuratorServer, 1);
+    CuratorServer *server = add_server (servers, host->host, host->port);
     CuratorAddress address;
-    server->host = g_strdup (host->host);
-    server->port = host->port;
-    server->addresses = g_ptr_array_new_with_free_func (g_free);
-    server->former = g_ptr_array_new_with_free_func (g_free);
     server->is_numeric = curator_address_of_host (host->host, host->port, &address);
     if (server->is_numeric)
       curator_address_add_once (server->addresses, &address);
-    g_ptr_array_add (servers, server);
   }
   return servers;
 }
@@ -52,36 +56,20 @@ curator_servers_copy (GPtrArray *servers, gboolean with_former)
 
   for (guint i = 0; i < servers->len; i++) {
     const CuratorServer *server = servers->pdata[i];
-    CuratorServer *copy = g_new0 (CuratorServer, 1);
-    copy->host = g_strdup (server->host);
-    copy->port = server->port;
+    CuratorServer *copy = add_server (copies, server->host, server->port);
     copy->is_numeric = server->is_numeric;
-    copy->addresses = copy_addresses (server->addresses);
-    copy->former = g_ptr_array_new_with_free_func (g_free);
-    for (guint k = 0; with_former && k < server->former->len; k++)
-      curator_address_add_once (copy->addresses, server->former->pdata[k]);
     copy->why = g_strdup (server->why);
-    g_ptr_array_add (copies, copy);
+    add_addresses (copy->addresses, server->addresses);
+    if (with_former)
+      add_addresses (copy->addresses, server->former);
   }
   return copies;
 }
 
-static void
-replace (GPtrArray **addresses, GPtrArray *others)
+static gboolean
+is_of_host (gconstpointer server, gconstpointer host)
 {
-  g_ptr_array_unref (*addresses);
-  *addresses = others;
-}
-
-static const CuratorServer *
-find (GPtrArray *servers, const char *host)
-{
-  for (guint i = 0; i < servers->len; i++) {
-    const CuratorServer *server = servers->pdata[i];
-    if (g_str_equal (server->host, host))
-      return server;
-  }
-  return NULL;
+  return g_str_equal (((const CuratorServer *) server)->host, host);
 }
 
 void
@@ -89,10 +77,13 @@ curator_servers_inherit (GPtrArray *servers, GPtrArray *older)
 {
   for (guint i = 0; i < servers->len; i++) {
     CuratorServer *server = servers->pdata[i];
-    const CuratorServer *same = find (older, server->host);
-    if (!server->is_numeric && same != NULL) {
+    guint at;
+    if (!server->is_numeric
+        && g_ptr_array_find_with_equal_func (older, server->host, is_of_host, &at)) {
+      const CuratorServer *same = older->pdata[at];
       curator_server_resolved (server, same->addresses, NULL);
-      replace (&server->former, copy_addresses (same->former));
+      g_ptr_array_set_size (server->former, 0);
+      add_addresses (server->former, same->former);
     }
   }
 }
@@ -107,20 +98,17 @@ same_addresses (GPtrArray *addresses, GPtrArray *others)
   return same;
 }
 
-static gboolean
-server_equal (const CuratorServer *one, const CuratorServer *other)
-{
-  return g_str_equal (one->host, other->host) && one->port == other->port
-         && same_addresses (one->addresses, other->addresses);
-}
-
 gboolean
 curator_servers_equal (GPtrArray *servers, GPtrArray *others)
 {
   gboolean equal = servers->len == others->len;
 
-  for (guint i = 0; equal && i < servers->len; i++)
-    equal = server_equal (servers->pdata[i], others->pdata[i]);
+  for (guint i = 0; equal && i < servers->len; i++) {
+    const CuratorServer *one = servers->pdata[i];
+    const CuratorServer *other = others->pdata[i];
+    equal = g_str_equal (one->host, other->host) && one->port == other->port
+            && same_addresses (one->addresses, other->addresses);
+  }
   return equal;
 }
 
@@ -148,9 +136,12 @@ curator_server_resolved (CuratorServer *server, GPtrArray *addresses, const char
   }
   if (same_addresses (found, server->addresses))
     return;
-  if (server->addresses->len > 0)
-    replace (&server->former, g_ptr_array_ref (server->addresses));
-  replace (&server->addresses, g_steal_pointer (&found));
+  if (server->addresses->len > 0) {
+    g_ptr_array_unref (server->former);
+    server->former = g_ptr_array_ref (server->addresses);
+  }
+  g_ptr_array_unref (server->addresses);
+  server->addresses = g_steal_pointer (&found);
 }
 
 GPtrArray *
@@ -158,11 +149,8 @@ curator_servers_dup_addresses (GPtrArray *servers)
 {
   GPtrArray *all = g_ptr_array_new_with_free_func (g_free);
 
-  for (guint i = 0; i < servers->len; i++) {
-    const CuratorServer *server = servers->pdata[i];
-    for (guint k = 0; k < server->addresses->len; k++)
-      curator_address_add_once (all, server->addresses->pdata[k]);
-  }
+  for (guint i = 0; i < servers->len; i++)
+    add_addresses (all, ((const CuratorServer *) servers->pdata[i])->addresses);
   return all;
 }
 

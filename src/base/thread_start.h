@@ -48,10 +48,9 @@ curator_thread_start_detached (const char *name, void *(*run) (void *data), void
 
   *start = (CuratorThreadStart){ name, run, data };
   const int failed = curator_thread_start (&thread, curator_thread_run_named, start);
-  if (failed == 0) {
+  if (failed == 0)
     pthread_detach (thread);
-    return 0;
-  }
-  g_free (start);
+  else
+    g_free (start);
   return failed;
 }

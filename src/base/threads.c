@@ -1,4 +1,4 @@
-/* Thread numbers, and a count of forks.
+/* Threads: their numbers, whose they are and which client they serve; and a count of forks.
  *
  * Mirrors Thread.currentThread() as the owner of a hold. Threads: any; two atomic counters, no
  * lock. A pthread id is reused by a later thread, which must not inherit a dead thread's hold. Our
@@ -13,6 +13,7 @@
 
 static _Atomic guint64 last_thread_id;
 static _Thread_local guint64 thread_id;
+static _Thread_local CuratorThreadRole role; /* a user's thread, until it is changed */
 _Atomic guint curator_n_forks;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static GCancellable *cancelled;
@@ -45,6 +46,20 @@ curator_thread_id (void)
   if (G_UNLIKELY (thread_id == 0))
     thread_id = ++last_thread_id;
   return thread_id;
+}
+
+CuratorThreadRole
+curator_thread_role (void)
+{
+  return role;
+}
+
+CuratorThreadRole
+curator_thread_change_role (CuratorClient *client, gboolean is_ours)
+{
+  const CuratorThreadRole before = role;
+  role = (CuratorThreadRole){ client, is_ours };
+  return before;
 }
 
 typedef struct

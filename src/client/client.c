@@ -6,7 +6,6 @@
 
 #include "base/fork_gate.h"
 #include "base/tag.h"
-#include "base/thread_role.h"
 #include "base/thread_start.h"
 #include "base/threads.h"
 #include "channel/channel_error.h"
@@ -15,7 +14,8 @@
 #include "client/session_states.h"
 #include "client/settings.h"
 #include "core/async.h"
-#include "core/dispatch-private.h"
+#include "core/cond_init.h"
+#include "core/dispatch.h"
 #include "core/monitor.h"
 #include "core/op.h"
 #include "nodes/deletion.h"
@@ -40,11 +40,11 @@ free_now (void *data)
   curator_gate_leave ();
   if (client->ops->free != NULL)
     client->ops->free (client->ops);
-  curator_closing_clear (client);
+  pthread_cond_destroy (&client->ended);
   pthread_mutex_destroy (&client->mutex);
   curator_tag_clear (client);
   g_free (client);
-  curator_thread_restore_role (before);
+  curator_thread_change_role (before.client, before.is_ours);
   return NULL;
 }
 
@@ -84,7 +84,7 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
   client->state = CURATOR_CONNECTION_STATE_SUSPENDED;
   client->listeners.on_state_lane = TRUE;
   pthread_mutex_init (&client->mutex, NULL);
-  curator_closing_init (client);
+  curator_cond_init (&client->ended, FALSE);
   return client;
 }
 

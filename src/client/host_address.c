@@ -7,7 +7,6 @@
 
 #include "base/fork_gate.h"
 #include "base/lookup.h"
-#include "base/thread_role.h"
 #include "base/thread_start.h"
 #include "client/session_servers.h"
 #include "core/monitor.h"
@@ -61,7 +60,7 @@ look_up (void *data)
   curator_session_servers_hurry (client);
   curator_client_unlock (client);
   curator_client_memory_unref (client);
-  curator_thread_restore_role (before);
+  curator_thread_change_role (before.client, before.is_ours);
   return NULL;
 }
 

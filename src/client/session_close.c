@@ -11,7 +11,7 @@
 #include "client/connect_deadline.h"
 #include "client/session_servers.h"
 #include "core/client-record.h"
-#include "core/dispatch-private.h"
+#include "core/dispatch.h"
 #include "core/log.h"
 #include "core/monitor.h"
 #include "nodes/deletion.h"
@@ -55,7 +55,8 @@ on_rest_over (gpointer data)
 {
   CuratorSession *session = data;
   session->drain_timer = NULL;
-  curator_dispatch_session_work (session->client, curator_session_close_handle, session);
+  curator_dispatch_push (session->client, CURATOR_LANE_SESSION, curator_session_close_handle,
+                         session, NULL);
 }
 
 void
@@ -79,7 +80,7 @@ curator_session_close_handle (gpointer data)
   curator_client_lock (client);
   session->handle = NULL;
   curator_request_free_all (session);
-  curator_closing_session_ended (client);
+  curator_dispatch_session_ended (client);
   if (!curator_client_is_running (client))
     curator_dispatch_stop (client);
   curator_client_unlock (client);
@@ -91,7 +92,8 @@ close_now (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->drain_timer);
   session->drained = NULL;
-  curator_dispatch_session_work (session->client, curator_session_close_handle, session);
+  curator_dispatch_push (session->client, CURATOR_LANE_SESSION, curator_session_close_handle,
+                         session, NULL);
 }
 
 static CURATOR_LOCKED void

@@ -42,7 +42,8 @@ open_now (CuratorSession *session)
 
   session->seeking.open = NULL;
   curator_timer_cancel (session->client, &session->seeking.timer);
-  curator_dispatch_session_work (session->client, open, curator_session_ref (session));
+  curator_dispatch_push (session->client, CURATOR_LANE_SESSION, open, curator_session_ref (session),
+                         NULL);
 }
 
 gboolean

@@ -12,7 +12,7 @@
 
 #include "base/path.h"
 #include "base/server_list.h"
-#include "base/thread_role.h"
+#include "base/threads.h"
 #include "channel/channel_error.h"
 #include "client/connect_deadline.h"
 #include "client/server_update.h"
@@ -160,7 +160,7 @@ curator_session_die (CuratorSession *session, int rc)
     curator_client_cancel_ops (client, rc); /* before their requests fail: it names the servers */
   curator_session_tear_down (session);
   curator_request_settle_all (session, rc);
-  curator_dispatch_session_work (client, curator_session_close_handle, session);
+  curator_dispatch_push (client, CURATOR_LANE_SESSION, curator_session_close_handle, session, NULL);
 }
 
 static CURATOR_LOCKED void
@@ -265,7 +265,7 @@ on_event (int type, int state, const char *path, gpointer context)
       curator_watches_event (session, type, path);
   }
   curator_client_unlock (client);
-  curator_thread_restore_role (before);
+  curator_thread_change_role (before.client, before.is_ours);
 }
 
 /* Runs on the channel's thread. */
@@ -278,7 +278,7 @@ on_pinged (gint64 sent_us, gint64 answered_us, gpointer context)
   curator_client_lock (session->client);
   curator_heartbeat_pinged (session, sent_us, answered_us);
   curator_client_unlock (session->client);
-  curator_thread_restore_role (before);
+  curator_thread_change_role (before.client, before.is_ours);
 }
 
 static CURATOR_LOCKED void

@@ -89,7 +89,7 @@ finish_part (CuratorAsync *async)
   /* The callback may run, and free async and client, before curator_client_unlock() returns. */
   curator_client_memory_ref (client);
   curator_client_lock (client);
-  curator_dispatch_callback (client, deliver, async, async_free);
+  curator_dispatch_push (client, CURATOR_LANE_CALLS, deliver, async, async_free);
   curator_client_unlock (client);
   curator_client_memory_unref (client);
 }
@@ -107,15 +107,13 @@ void
 curator_async_end (CuratorAsync *async, GError *error)
 {
   async->error = error;
-  if (async->client == NULL) {
-    if (curator_thread_start_detached ("curator-calls", deliver_here, async) != 0)
-      deliver_here (async);
-  } else if (!curator_client_check_forked (async->client, NULL)) {
-    /* The child of a fork has none of our threads. */
-    deliver_here (async);
-  } else {
+  /* The child of a fork has none of our threads. */
+  if (async->client != NULL && curator_client_check_forked (async->client, NULL)) {
     async->pending = 1;
     finish_part (async);
+  } else if (async->client != NULL
+             || curator_thread_start_detached ("curator-calls", deliver_here, async) != 0) {
+    deliver_here (async);
   }
 }
 
@@ -137,12 +135,9 @@ curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancell
 static gboolean
 check_timeout (gint64 timeout_ms, GError **error)
 {
-  if (timeout_ms < CURATOR_WAIT_DEFAULT) {
-    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
-                 "invalid timeout of %" G_GINT64_FORMAT " ms", timeout_ms);
-    return FALSE;
-  }
-  return TRUE;
+  return timeout_ms >= CURATOR_WAIT_DEFAULT
+         || CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
+                            "invalid timeout of %" G_GINT64_FORMAT " ms", timeout_ms);
 }
 
 gboolean

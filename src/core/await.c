@@ -24,7 +24,6 @@ struct _CuratorSeat
 /* From so many on, a wake-up must not walk through those who wait. */
 #define MANY_SEATS 128
 
-static pthread_key_t seat_key;
 static gint n_seats;
 
 static void
@@ -39,46 +38,20 @@ seat_unref (void *data)
   }
 }
 
-static void
-create_seat_key (void)
-{
-  const int failed = pthread_key_create (&seat_key, seat_unref);
-  g_assert (failed == 0);
-}
-
-static CuratorSeat *
-seat_new (void)
-{
-  CuratorSeat *seat = g_new0 (CuratorSeat, 1);
-
-  curator_refs_init (&seat->refs);
-  pthread_mutex_init (&seat->mutex, NULL);
-  if (g_atomic_int_add (&n_seats, 1) < MANY_SEATS)
-    pthread_cond_init (&seat->cond, NULL);
-  else
-    curator_cond_init_one_of_many (&seat->cond);
-  return seat;
-}
-
-/* The calling thread's seat: created when it first waits, freed when it ends. */
-static CuratorSeat *
-thread_seat (void)
-{
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-  pthread_once (&once, create_seat_key);
-  CuratorSeat *seat = pthread_getspecific (seat_key);
-  if (seat == NULL) {
-    seat = seat_new ();
-    pthread_setspecific (seat_key, seat);
-  }
-  return seat;
-}
+/* The thread's seat is created when it first waits, and freed when it ends. */
+static GPrivate own_seat = G_PRIVATE_INIT (seat_unref);
 
 void
 curator_await_init (CuratorAwait *await, CuratorClient *client)
 {
-  *await = (CuratorAwait){ .ops = client->ops, .seat = thread_seat () };
+  *await = (CuratorAwait){ .ops = client->ops, .seat = g_private_get (&own_seat) };
+  if (await->seat != NULL)
+    return;
+  await->seat = g_new0 (CuratorSeat, 1);
+  curator_refs_init (&await->seat->refs);
+  pthread_mutex_init (&await->seat->mutex, NULL);
+  curator_cond_init (&await->seat->cond, g_atomic_int_add (&n_seats, 1) >= MANY_SEATS);
+  g_private_set (&own_seat, await->seat);
 }
 
 static void
@@ -106,26 +79,6 @@ curator_await_done (CuratorOp *op, gpointer result, const GError *error, gpointe
   curator_client_at_last (&await->last, wake);
 }
 
-static gboolean
-await_end (CuratorAwait *await, gpointer *result, GError **error)
-{
-  CuratorSeat *seat = await->seat;
-
-  const guint depth = curator_gate_suspend ();
-  pthread_mutex_lock (&seat->mutex);
-  while (!await->done)
-    await->ops->wait (await->ops, &seat->cond, &seat->mutex);
-  pthread_mutex_unlock (&seat->mutex);
-  curator_gate_resume (depth);
-  if (await->error != NULL) {
-    g_propagate_error (error, await->error);
-    return FALSE;
-  }
-  if (result != NULL)
-    *result = await->result;
-  return TRUE;
-}
-
 gboolean
 curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable, gpointer *result,
                   GError **error)
@@ -134,10 +87,22 @@ curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable,
    * ends. */
   CURATOR_INSIDE_GATE;
   const gulong handler = cancellable != NULL ? curator_op_connect (op, cancellable) : 0;
-  const gboolean succeeded = await_end (await, result, error);
+  CuratorSeat *seat = await->seat;
 
+  const guint depth = curator_gate_suspend ();
+  pthread_mutex_lock (&seat->mutex);
+  while (!await->done)
+    await->ops->wait (await->ops, &seat->cond, &seat->mutex);
+  pthread_mutex_unlock (&seat->mutex);
+  curator_gate_resume (depth);
   if (handler != 0)
     g_cancellable_disconnect (cancellable, handler);
   curator_op_unref (op);
-  return succeeded;
+  if (await->error != NULL) {
+    g_propagate_error (error, await->error);
+    return FALSE;
+  }
+  if (result != NULL)
+    *result = await->result;
+  return TRUE;
 }

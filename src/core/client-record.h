@@ -36,24 +36,22 @@ typedef struct _CuratorDeletions CuratorDeletions;
 typedef struct _CuratorAfter CuratorAfter;
 typedef struct _CuratorConnectionErrors CuratorConnectionErrors;
 
-typedef struct
+struct _CuratorAfter
 {
+  CuratorAfter *next;
   CuratorWork func;
   gpointer data;
-} CuratorContinuation;
+};
 
 /* What the next unlock does. There is seldom more to run than the first, which needs no memory of
  * its own; its func is NULL if there is none. */
 typedef struct
 {
-  /* The clocks as this thread has read them, and which of them it has, as bits: none when the mutex
-   * is given back. */
-  guint clocks_read;
+  /* The clocks as this thread has read them: 0, not yet. */
   gint64 now_us;
   gint64 boottime_us;
   struct _CuratorLast *before; /* with the mutex held */
-  CuratorContinuation first;
-  CuratorAfter *head;
+  CuratorAfter first;
   CuratorAfter *tail;
 } CuratorUnlock;
 
@@ -72,14 +70,6 @@ typedef struct
   CuratorHistogram durations[CURATOR_N_DURATIONS];
   guint n_waiting; /* attempts that found another contender ahead */
 } CuratorStats;
-
-/* Who waits for the end of the client. */
-typedef struct
-{
-  pthread_cond_t changed;
-  guint n_lanes; /* whose threads have not ended */
-  CuratorAfter *waiting;
-} CuratorClosing;
 
 typedef enum
 {
@@ -103,10 +93,10 @@ struct _CuratorClient
   GBytes *default_data; /* see host_address.h */
 
   CuratorDispatch *dispatch; /* see dispatch.h */
+  pthread_cond_t ended;      /* a session or a lane has; with mutex */
 
   pthread_mutex_t mutex;
   /* Everything below is guarded by mutex. */
-  CuratorClosing closing CURATOR_GUARDED;
   CuratorLife life; /* also written atomically, so it can be read without the mutex */
   CuratorUnlock unlock CURATOR_GUARDED;
   CuratorConnectionState state CURATOR_GUARDED;

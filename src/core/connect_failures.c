@@ -35,14 +35,12 @@ typedef struct
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static GPtrArray *failures; /* of each address the last */
+static GArray *failures; /* Failure: of each address the last */
 
 static void
-free_failure (gpointer data)
+clear_failure (gpointer failure)
 {
-  Failure *failure = data;
-  g_free (failure->cause);
-  g_free (failure);
+  g_free (((Failure *) failure)->cause);
 }
 
 static void
@@ -61,23 +59,9 @@ unlock_table (void)
 static void
 create_table (void)
 {
-  failures = g_ptr_array_new_with_free_func (free_failure);
+  failures = g_array_new (FALSE, FALSE, sizeof (Failure));
+  g_array_set_clear_func (failures, clear_failure);
   curator_gate_at_fork (lock_table, unlock_table, unlock_table);
-}
-
-/* The library sets these codes itself; the system's text for them would mislead. */
-static char *
-name_cause (int number, const char *text, gsize length)
-{
-  switch (number) {
-  case ETIMEDOUT:
-    return g_strdup (NO_ANSWER);
-  case EHOSTDOWN:
-    return g_strdup ("the server closed the connection");
-  default:
-    return curator_is_shortage (number) ? curator_shortage_describe (number)
-                                        : g_strndup (text, length);
-  }
 }
 
 static CuratorAddress
@@ -114,14 +98,16 @@ parse (const char *line, Failure *failure)
   failure->code = error == ETIMEDOUT ? CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT
                                      : CURATOR_CONNECT_ERROR_CONNECT;
   failure->is_shortage = curator_is_shortage (error);
-  failure->cause = name_cause (error, text + 1, (gsize) (end - text - 1));
+  /* The library sets these codes itself; the system's text for them would mislead. */
+  if (error == ETIMEDOUT)
+    failure->cause = g_strdup (NO_ANSWER);
+  else if (error == EHOSTDOWN)
+    failure->cause = g_strdup ("the server closed the connection");
+  else if (failure->is_shortage)
+    failure->cause = curator_shortage_describe (error);
+  else
+    failure->cause = g_strndup (text + 1, (gsize) (end - text - 1));
   return TRUE;
-}
-
-static gboolean
-is_of_address (gconstpointer failure, gconstpointer address)
-{
-  return curator_address_equal (&((const Failure *) failure)->address, address);
 }
 
 /* The caller holds the mutex. NULL: none. */
@@ -129,10 +115,13 @@ static Failure *
 find (const CuratorAddress *address)
 {
   const CuratorAddress key = without_zone (address);
-  guint at;
 
-  return g_ptr_array_find_with_equal_func (failures, &key, is_of_address, &at) ? failures->pdata[at]
-                                                                               : NULL;
+  for (guint i = 0; i < failures->len; i++) {
+    Failure *failure = &g_array_index (failures, Failure, i);
+    if (curator_address_equal (&failure->address, &key))
+      return failure;
+  }
+  return NULL;
 }
 
 void
@@ -145,32 +134,13 @@ curator_connect_failures_note (const char *line, gint64 now_us)
   pthread_once (&once, create_table);
   lock_table ();
   if (failures->len >= MAX_ADDRESSES)
-    g_ptr_array_set_size (failures, 0);
-  Failure *failure = find (&parsed.address);
-  if (failure == NULL) {
-    failure = g_new0 (Failure, 1);
-    g_ptr_array_add (failures, failure);
-  }
-  g_free (failure->cause);
-  *failure = parsed;
-  unlock_table ();
-}
-
-/* Adds "address: cause" to text. newest: the newest failure so far. */
-static void
-describe_one (GString *text, const CuratorAddress *address, gint64 since_us, Failure *newest)
-{
-  const char *separator = text->len > 0 ? ", " : "";
-  g_autofree char *shown = curator_address_write (address);
-
-  lock_table ();
-  const Failure *failure = find (address);
-  const gboolean counts = failure != NULL && failure->at_us >= since_us;
-  g_string_append_printf (text, "%s%s: %s", separator, shown, counts ? failure->cause : NO_ANSWER);
-  if (counts && failure->at_us > newest->at_us) {
-    newest->at_us = failure->at_us;
-    newest->code = failure->code;
-    newest->is_shortage = failure->is_shortage;
+    g_array_set_size (failures, 0);
+  Failure *former = find (&parsed.address);
+  if (former != NULL) {
+    g_free (former->cause);
+    *former = parsed;
+  } else {
+    g_array_append_val (failures, parsed);
   }
   unlock_table ();
 }
@@ -183,8 +153,17 @@ curator_connect_failures_error (GPtrArray *servers, gint64 since_us, gboolean *k
   Failure newest = { .code = CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT };
 
   pthread_once (&once, create_table);
-  for (guint i = 0; i < MIN (addresses->len, MAX_SHOWN); i++)
-    describe_one (text, addresses->pdata[i], since_us, &newest);
+  for (guint i = 0; i < MIN (addresses->len, MAX_SHOWN); i++) {
+    g_autofree char *shown = curator_address_write (addresses->pdata[i]);
+    lock_table ();
+    const Failure *failure = find (addresses->pdata[i]);
+    const gboolean counts = failure != NULL && failure->at_us >= since_us;
+    g_string_append_printf (text, "%s%s: %s", i > 0 ? ", " : "", shown,
+                            counts ? failure->cause : NO_ANSWER);
+    if (counts && failure->at_us > newest.at_us)
+      newest = *failure; /* but for the cause, which is the table's */
+    unlock_table ();
+  }
   if (addresses->len > MAX_SHOWN)
     g_string_append_printf (text, " and %u more", addresses->len - MAX_SHOWN);
   *known = newest.at_us > 0;

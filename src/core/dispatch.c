@@ -1,4 +1,5 @@
-/* The lanes of a client: timers, callbacks, state listeners, session work and questions.
+/* The lanes of a client: timers, callbacks, state listeners, session work and questions; and who
+ * waits for its end.
  *
  * Mirrors the executors of ConnectionStateManager and of the background calls, and the EventThread.
  * Threads: any; guarded by the client's mutex. A lane's thread unlocks it to run a job, but not to
@@ -10,16 +11,18 @@
 #include "base/alarm.h"
 #include "base/fork_gate.h"
 #include "base/guards.h"
-#include "base/thread_role.h"
 #include "base/thread_start.h"
+#include "base/threads.h"
 #include "channel/channel_error.h"
 #include "core/client-record.h"
 #include "core/cond_init.h"
-#include "core/dispatch-private.h"
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/task.h"
 #include "core/timers.h"
+
+#include <errno.h>
+#include <time.h>
 
 typedef struct
 {
@@ -30,27 +33,32 @@ typedef struct
 struct _CuratorDispatch
 {
   CuratorTimers timers;
-  CuratorAlarm alarm; /* the timer thread waits for it; open while that runs */
-  gint64 asleep_until_us[CURATOR_N_LANES] CURATOR_GUARDED; /* monotonic; 0 while it is awake */
+  CuratorAlarm alarm;                     /* the timer thread waits for it; open while that runs */
+  gint64 asleep_until_us CURATOR_GUARDED; /* the timer thread, monotonic; 0 while it is awake */
   GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED; /* CuratorTask; the timer thread has none */
   pthread_cond_t work_added[CURATOR_N_LANES];
   gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
   CuratorExpected expected[CURATOR_N_LANES] CURATOR_GUARDED;
   CuratorTimer *shortage_timer CURATOR_GUARDED; /* while a lane has work and no thread */
   gboolean stopping CURATOR_GUARDED;
+  guint n_lanes CURATOR_GUARDED;         /* whose threads have not ended */
+  CuratorAfter *waiting CURATOR_GUARDED; /* for the end of all of them */
 };
 
 #define SHORTAGE_US (10 * 1000) /* between two looks, where no descriptor or thread can be had */
+/* How long close() waits for the server and for callbacks: longer than a handle needs to close. */
+#define CLOSE_PATIENCE_US (10 * G_USEC_PER_SEC)
 
 CuratorDispatch *
 curator_dispatch_new (void)
 {
   CuratorDispatch *dispatch = g_new0 (CuratorDispatch, 1);
-  curator_timers_init (&dispatch->timers);
+  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
+    dispatch->timers.queues[clock] = g_sequence_new (g_free);
   dispatch->alarm = (CuratorAlarm){ -1, -1 };
   for (int lane = 0; lane < CURATOR_N_LANES; lane++) {
     g_queue_init (&dispatch->jobs[lane]);
-    curator_cond_init_one_of_many (&dispatch->work_added[lane]);
+    curator_cond_init (&dispatch->work_added[lane], TRUE);
   }
   return dispatch;
 }
@@ -59,17 +67,19 @@ void
 curator_dispatch_free (CuratorDispatch *dispatch)
 {
   for (int lane = 0; lane < CURATOR_N_LANES; lane++) {
-    curator_tasks_forget (&dispatch->jobs[lane]);
+    while (!g_queue_is_empty (&dispatch->jobs[lane]))
+      g_free (g_queue_pop_head (&dispatch->jobs[lane]));
     pthread_cond_destroy (&dispatch->work_added[lane]);
   }
-  curator_timers_clear (&dispatch->timers);
+  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
+    g_sequence_free (dispatch->timers.queues[clock]);
   curator_alarm_close (&dispatch->alarm);
   g_free (dispatch);
 }
 
-static CURATOR_LOCKED CuratorTimer *
-add_timer (CuratorClient *client, CuratorTimerClock clock, gint64 when_us, CuratorWork func,
-           gpointer data)
+CuratorTimer *
+curator_timer_add (CuratorClient *client, CuratorTimerClock clock, gint64 when_us, CuratorWork func,
+                   gpointer data)
 {
   CuratorDispatch *dispatch = client->dispatch;
   CuratorTimer *timer = curator_timers_insert (&dispatch->timers, clock, when_us, func, data);
@@ -77,36 +87,25 @@ add_timer (CuratorClient *client, CuratorTimerClock clock, gint64 when_us, Curat
 
   /* Most timers are cancelled before they fire, and the lane sleeps on. An alarm counts from the
    * moment it is set, so the clock is read anew here and in wait_for_timer(). */
-  if (due_us < dispatch->asleep_until_us[CURATOR_LANE_TIMERS]) {
-    dispatch->asleep_until_us[CURATOR_LANE_TIMERS] = due_us;
+  if (due_us < dispatch->asleep_until_us) {
+    dispatch->asleep_until_us = due_us;
     curator_alarm_set (&dispatch->alarm, due_us - curator_client_now_us (client));
   }
   return timer;
 }
 
 CuratorTimer *
-curator_timer_add (CuratorClient *client, gint64 when_us, CuratorWork func, gpointer data)
-{
-  return add_timer (client, CURATOR_CLOCK_RUNNING, when_us, func, data);
-}
-
-CuratorTimer *
-curator_timer_at_boottime (CuratorClient *client, gint64 when_us, CuratorWork func, gpointer data)
-{
-  return add_timer (client, CURATOR_CLOCK_ALWAYS, when_us, func, data);
-}
-
-CuratorTimer *
 curator_timer_after (CuratorClient *client, gint64 delay_us, CuratorWork func, gpointer data)
 {
-  return curator_timer_add (client, curator_locked_now_us (client) + delay_us, func, data);
+  return curator_timer_add (client, CURATOR_CLOCK_RUNNING,
+                            curator_locked_now_us (client) + delay_us, func, data);
 }
 
 void
 curator_timer_cancel (CuratorClient *client, CuratorTimer **timer)
 {
   if (*timer != NULL) {
-    curator_timers_remove (*timer);
+    g_sequence_remove ((*timer)->place);
     *timer = NULL;
   }
 }
@@ -161,12 +160,12 @@ push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer da
   pthread_cond_signal (&dispatch->work_added[lane]);
 }
 
-/* A GMainContext of the user's replaces both lanes of callbacks. */
-static CURATOR_LOCKED void
-post_callback (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
-               GDestroyNotify destroy)
+void
+curator_dispatch_push (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer data,
+                       GDestroyNotify destroy)
 {
-  if (client->settings.callback_context == NULL) {
+  const gboolean is_callback = lane == CURATOR_LANE_CALLS || lane == CURATOR_LANE_STATES;
+  if (!is_callback || client->settings.callback_context == NULL) {
     push_job (client, lane, func, data, destroy);
     return;
   }
@@ -176,20 +175,6 @@ post_callback (CuratorClient *client, CuratorLane lane, CuratorWork func, gpoint
   g_source_set_callback (source, curator_task_run, job, curator_task_free);
   g_source_attach (source, client->settings.callback_context);
   g_source_unref (source);
-}
-
-void
-curator_dispatch_callback (CuratorClient *client, CuratorWork func, gpointer data,
-                           GDestroyNotify destroy)
-{
-  post_callback (client, CURATOR_LANE_CALLS, func, data, destroy);
-}
-
-void
-curator_dispatch_state_callback (CuratorClient *client, CuratorWork func, gpointer data,
-                                 GDestroyNotify destroy)
-{
-  post_callback (client, CURATOR_LANE_STATES, func, data, destroy);
 }
 
 static void
@@ -202,18 +187,6 @@ void
 curator_dispatch_cancel (CuratorClient *client, GCancellable *cancellable)
 {
   push_job (client, CURATOR_LANE_STATES, cancel, g_object_ref (cancellable), g_object_unref);
-}
-
-void
-curator_dispatch_question (CuratorClient *client, CuratorWork func, gpointer data)
-{
-  push_job (client, CURATOR_LANE_QUESTIONS, func, data, NULL);
-}
-
-void
-curator_dispatch_session_work (CuratorClient *client, CuratorWork func, gpointer data)
-{
-  push_job (client, CURATOR_LANE_SESSION, func, data, NULL);
 }
 
 static CURATOR_LOCKED gint64
@@ -240,7 +213,7 @@ step_and_unlock (CuratorClient *client, CuratorLane lane)
     CuratorTimer *first = curator_timers_first (&client->dispatch->timers, client, &due_us);
     g_assert (first != NULL);
     const CuratorTimer timer = *first;
-    curator_timers_remove (first);
+    g_sequence_remove (first->place);
     timer.func (timer.data);
     curator_client_unlock (client);
     return TRUE;
@@ -273,17 +246,18 @@ curator_dispatch_step (CuratorClient *client, CuratorLane lane)
   curator_client_memory_ref (client);
   curator_client_lock (client);
   const gboolean stepped = step_and_unlock (client, lane);
-  curator_thread_restore_role (before);
+  curator_thread_change_role (before.client, before.is_ours);
   curator_client_memory_unref (client);
   return stepped;
 }
 
-/* By hand, since no condition variable knows its clock. Without a descriptor it looks again and
- * again. */
+/* Called with the client's mutex held, which is given back while waiting. By hand, since no
+ * condition variable knows its clock. Without a descriptor it looks again and again. */
 static CURATOR_NOT_ANALYSED void
 wait_for_timer (CuratorClient *client, gint64 until_us)
 {
   CuratorAlarm *alarm = &client->dispatch->alarm;
+  client->dispatch->asleep_until_us = until_us;
   const gint64 delay_us =
       until_us == G_MAXINT64 ? G_MAXINT64 : until_us - curator_client_now_us (client);
 
@@ -296,29 +270,51 @@ wait_for_timer (CuratorClient *client, gint64 until_us)
   else
     g_usleep ((gulong) CLAMP (delay_us, 0, SHORTAGE_US));
   curator_client_lock (client);
+  client->dispatch->asleep_until_us = 0;
 }
 
-/* Called with the client's mutex held, which is given back while waiting. */
-static CURATOR_LOCKED void
-wait_for_work (CuratorClient *client, CuratorLane lane, gint64 until_us)
-{
-  CuratorDispatch *dispatch = client->dispatch;
-  dispatch->asleep_until_us[lane] = until_us;
-  if (lane == CURATOR_LANE_TIMERS) {
-    wait_for_timer (client, until_us);
-  } else {
-    curator_locked_forget_clocks (client);
-    curator_gate_cond_wait (&dispatch->work_added[lane], &client->mutex, NULL);
-  }
-  dispatch->asleep_until_us[lane] = 0;
-}
-
+/* The timer thread is the last one while somebody waits for the end. */
 static CURATOR_LOCKED gboolean
 may_end (CuratorClient *client, CuratorLane lane)
 {
-  return client->dispatch->stopping && (lane == CURATOR_LANE_SESSION || client->sessions_open == 0)
-         && (lane != CURATOR_LANE_TIMERS || !curator_closing_is_awaited (client, 1))
+  CuratorDispatch *dispatch = client->dispatch;
+  return dispatch->stopping && (lane == CURATOR_LANE_SESSION || client->sessions_open == 0)
+         && (lane != CURATOR_LANE_TIMERS || dispatch->waiting == NULL || dispatch->n_lanes <= 1)
          && ready_at (client, lane) > curator_locked_now_us (client);
+}
+
+/* What waits for the end runs: it has come, or is too late. */
+static CURATOR_LOCKED void
+run_waiting (CuratorClient *client)
+{
+  CuratorAfter *after;
+
+  while ((after = client->dispatch->waiting) != NULL) {
+    client->dispatch->waiting = after->next;
+    curator_client_after_unlock (client, after->func, after->data);
+    g_free (after);
+  }
+}
+
+static CURATOR_LOCKED gboolean
+has_ended (CuratorClient *client)
+{
+  return client->sessions_open == 0 && client->dispatch->n_lanes == 0;
+}
+
+static CURATOR_LOCKED void
+one_has_ended (CuratorClient *client)
+{
+  client->ops->wake (client->ops, &client->ended);
+  if (has_ended (client))
+    run_waiting (client);
+}
+
+void
+curator_dispatch_session_ended (CuratorClient *client)
+{
+  client->sessions_open--;
+  one_has_ended (client);
 }
 
 /* A callback may have ended the thread. */
@@ -332,7 +328,8 @@ lane_ended (void *data)
   client->dispatch->running[start->lane] = FALSE;
   if (!may_end (client, start->lane))
     start_lane (client, start->lane, NULL);
-  curator_closing_lane_ended (client);
+  client->dispatch->n_lanes--;
+  one_has_ended (client);
   curator_alarm_wake (&client->dispatch->alarm);
   curator_client_unlock (client);
   curator_client_memory_unref (client);
@@ -354,8 +351,11 @@ run_lane (void *data)
     if (when <= curator_locked_now_us (client)) {
       step_and_unlock (client, start->lane);
       curator_client_lock (client);
+    } else if (start->lane == CURATOR_LANE_TIMERS) {
+      wait_for_timer (client, when);
     } else {
-      wait_for_work (client, start->lane, when);
+      curator_locked_forget_clocks (client);
+      curator_gate_cond_wait (&client->dispatch->work_added[start->lane], &client->mutex, NULL);
     }
   }
   curator_client_unlock (client);
@@ -373,19 +373,17 @@ start_lane (CuratorClient *client, CuratorLane lane, GError **error)
                                                       [CURATOR_LANE_QUESTIONS] = "curator-asks" };
   LaneStart *start = g_new (LaneStart, 1);
 
-  start->client = client;
-  start->lane = lane;
+  *start = (LaneStart){ client, lane };
   curator_client_memory_ref (client);
   const int failed = curator_thread_start_detached (names[lane], run_lane, start);
   if (failed != 0) {
     curator_client_memory_unref (client);
     g_free (start);
     g_autofree char *why = curator_shortage_describe (failed);
-    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES,
-                 "cannot start a thread of the client: %s", why);
-    return FALSE;
+    return CURATOR_REFUSE (error, CURATOR_ERROR_RESOURCES,
+                           "cannot start a thread of the client: %s", why);
   }
-  curator_closing_lane_started (client);
+  client->dispatch->n_lanes++;
   client->dispatch->running[lane] = TRUE;
   return TRUE;
 }
@@ -424,10 +422,32 @@ warn_of_patience (const CuratorClient *client)
                                                           : "a callback has not returned");
 }
 
+/* A thread that serves another client waits for no callback: two of them could close each other's.
+ * The end of a session waits for no callback either; a program may close its own handle next, also
+ * where it has closed the client in one. */
+static CURATOR_LOCKED gboolean
+must_wait (const CuratorClient *client)
+{
+  const CuratorClient *served = curator_thread_role ().client;
+  return (client->sessions_open > 0 && (served != client || client->ops->is_shared))
+         || (client->dispatch->n_lanes > 0 && served == NULL);
+}
+
 void
 curator_dispatch_join (CuratorClient *client)
 {
-  if (!curator_closing_join (client))
+  const gint64 until_us = curator_client_now_us (client) + CLOSE_PATIENCE_US;
+  const struct timespec until = { until_us / G_USEC_PER_SEC, until_us % G_USEC_PER_SEC * 1000 };
+  gboolean in_time = TRUE;
+
+  while (in_time && must_wait (client)) {
+    curator_locked_forget_clocks (client);
+    if (client->ops->threads)
+      in_time = curator_gate_cond_wait (&client->ended, &client->mutex, &until) != ETIMEDOUT;
+    else
+      client->ops->wait (client->ops, &client->ended, &client->mutex);
+  }
+  if (!in_time)
     warn_of_patience (client);
 }
 
@@ -437,18 +457,24 @@ on_patience_over (gpointer data)
 {
   CuratorClient *client = data;
 
-  if (curator_closing_is_awaited (client, 0))
+  if (client->dispatch->waiting != NULL)
     warn_of_patience (client);
-  curator_closing_give_up (client);
+  run_waiting (client);
 }
 
 void
 curator_dispatch_end_then (CuratorClient *client, CuratorWork func, gpointer data)
 {
-  curator_closing_then (client, func, data);
-  if (!curator_closing_is_awaited (client, 0))
+  CuratorDispatch *dispatch = client->dispatch;
+
+  if (has_ended (client)) {
+    curator_client_after_unlock (client, func, data);
     return;
-  if (client->ops->threads && !client->dispatch->running[CURATOR_LANE_TIMERS])
+  }
+  CuratorAfter *after = g_new (CuratorAfter, 1);
+  *after = (CuratorAfter){ dispatch->waiting, func, data };
+  dispatch->waiting = after;
+  if (client->ops->threads && !dispatch->running[CURATOR_LANE_TIMERS])
     start_lane (client, CURATOR_LANE_TIMERS, NULL);
-  curator_timer_after (client, CURATOR_CLOSE_PATIENCE_US, on_patience_over, client);
+  curator_timer_after (client, CLOSE_PATIENCE_US, on_patience_over, client);
 }

@@ -1,4 +1,5 @@
-/* Listeners of connection states, leases and shared counts. Mirrors ListenerManager.
+/* Listeners of connection states, leases and shared counts, and the end of what a program has given
+ * with a function. Mirrors ListenerManager.
  *
  * Threads: any; lists are guarded by the client's mutex. Each notification of each listener is a
  * job of its own, so a listener that is removed before its turn is not called.
@@ -7,8 +8,8 @@
 
 #include "base/fork_gate.h"
 #include "base/guards.h"
+#include "base/threads.h"
 #include "core/monitor.h"
-#include "core/user_data.h"
 
 struct _CuratorListener
 {
@@ -23,13 +24,29 @@ struct _CuratorListener
 
 typedef struct
 {
-  CuratorClient *client;
   CuratorListener *listener;
   CuratorListenerCall call;
   gpointer subject;
   GDestroyNotify unref_subject;
   int value;
 } Notification;
+
+void
+curator_user_data_destroy (CuratorClient *client, GDestroyNotify destroy, gpointer data)
+{
+  if (destroy == NULL)
+    return;
+  if (!curator_thread_role ().is_ours) {
+    CURATOR_INSIDE_GATE;
+    const guint depth = curator_gate_suspend ();
+    destroy (data);
+    curator_gate_resume (depth);
+    return;
+  }
+  curator_client_lock (client);
+  curator_dispatch_push (client, CURATOR_LANE_CALLS, NULL, data, destroy);
+  curator_client_unlock (client);
+}
 
 static void
 listener_unref (gpointer data)
@@ -45,13 +62,13 @@ guint
 curator_listeners_add (CuratorListeners *listeners, CuratorClient *client, GCallback func,
                        gpointer user_data, GDestroyNotify destroy)
 {
-  CuratorListener *listener = g_new0 (CuratorListener, 1);
+  CuratorListener *listener = g_new (CuratorListener, 1);
+  *listener = (CuratorListener){ .client = client,
+                                 .id = ++listeners->last_id,
+                                 .func = func,
+                                 .user_data = user_data,
+                                 .destroy = destroy };
   curator_refs_init (&listener->refs);
-  listener->client = client;
-  listener->id = ++listeners->last_id;
-  listener->func = func;
-  listener->user_data = user_data;
-  listener->destroy = destroy;
   if (listeners->all == NULL)
     listeners->all = g_ptr_array_new_with_free_func (listener_unref);
   g_ptr_array_add (listeners->all, listener);
@@ -65,23 +82,21 @@ static CURATOR_UNLOCKED void
 notify (gpointer data)
 {
   Notification *notification = data;
-  curator_client_lock (notification->client);
-  const gboolean removed = notification->listener->removed;
-  curator_client_unlock (notification->client);
-  if (!removed) {
-    notification->call (notification->listener->func, notification->subject, notification->value,
-                        notification->listener->user_data);
-  }
+  CuratorListener *listener = notification->listener;
+  if (!CURATOR_WITH_MUTEX (listener->client, listener->removed))
+    notification->call (listener->func, notification->subject, notification->value,
+                        listener->user_data);
 }
 
 static void
 notification_free (gpointer data)
 {
   Notification *notification = data;
+  CuratorClient *client = notification->listener->client;
   listener_unref (notification->listener);
   if (notification->unref_subject != NULL)
     notification->unref_subject (notification->subject);
-  curator_client_memory_unref (notification->client);
+  curator_client_memory_unref (client);
   g_free (notification);
 }
 
@@ -95,16 +110,16 @@ curator_listeners_notify (CuratorListeners *listeners, guint first, CuratorClien
     if (ref_subject != NULL && ref_subject (subject) == NULL)
       return;
     Notification *notification = g_new (Notification, 1);
-    *notification = (Notification){ .client = client,
-                                    .listener = g_ptr_array_index (listeners->all, i),
+    *notification = (Notification){ .listener = g_ptr_array_index (listeners->all, i),
                                     .call = call,
                                     .subject = subject,
                                     .unref_subject = unref_subject,
                                     .value = value };
     curator_refs_inc (&notification->listener->refs);
     curator_client_memory_ref (client);
-    (listeners->on_state_lane ? curator_dispatch_state_callback : curator_dispatch_callback) (
-        client, notify, notification, notification_free);
+    curator_dispatch_push (client,
+                           listeners->on_state_lane ? CURATOR_LANE_STATES : CURATOR_LANE_CALLS,
+                           notify, notification, notification_free);
   }
 }
 
@@ -116,7 +131,7 @@ curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client, gu
   if (!curator_client_check_forked (client, NULL))
     return;
   curator_client_lock (client);
-  for (guint i = 0; listeners->all != NULL && i < listeners->all->len && found == NULL; i++) {
+  for (guint i = 0; i < curator_listeners_count (listeners) && found == NULL; i++) {
     CuratorListener *listener = g_ptr_array_index (listeners->all, i);
     if (listener->id == id) {
       listener->removed = TRUE;
@@ -126,8 +141,7 @@ curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client, gu
     }
   }
   curator_client_unlock (client);
-  if (found != NULL)
-    listener_unref (found);
+  g_clear_pointer (&found, listener_unref);
 }
 
 void

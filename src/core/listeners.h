@@ -1,4 +1,5 @@
-/* Lists of users' listeners, which run on the callback lane or the states lane. */
+/* Lists of users' listeners, which run on the callback lane or the states lane; and what users give
+ * with a function. */
 #pragma once
 
 #include "base/guards.h"
@@ -43,5 +44,9 @@ void curator_listeners_remove (CuratorListeners *listeners, CuratorClient *clien
  * the user's destroy functions. */
 void curator_listeners_remove_all (CuratorListeners *listeners, CuratorClient *client,
                                    gboolean silently) CURATOR_UNLOCKED;
+/* Calls destroy (may be NULL), which is the program's, for what it has given with a function: at
+ * once where its functions may run, else as a callback of the client's. */
+void curator_user_data_destroy (CuratorClient *client, GDestroyNotify destroy,
+                                gpointer data) CURATOR_UNLOCKED;
 /* Needs no lock: no other thread knows the list any more. */
 void curator_listeners_clear (CuratorListeners *listeners);

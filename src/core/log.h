@@ -11,9 +11,8 @@
 /* Only formatted when G_MESSAGES_DEBUG names the domain: every step of every attempt has one. */
 #define curator_debug(...)                                                                         \
   do {                                                                                             \
-    if (G_UNLIKELY (curator_log_debug_is_on ())) {                                                 \
+    if (G_UNLIKELY (curator_log_debug_is_on ()))                                                   \
       curator_log (G_LOG_LEVEL_DEBUG, __VA_ARGS__);                                                \
-    }                                                                                              \
   } while (0)
 
 /* With a client's mutex held, the message is written after the unlock. */

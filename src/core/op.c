@@ -24,7 +24,6 @@ curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client
   op->deadline_us = deadline_us;
   op->done = done;
   op->data = data;
-  op->link.data = op;
   curator_client_memory_ref (client);
   return op;
 }
@@ -77,7 +76,8 @@ curator_op_start_deadline (CuratorOp *op)
   if (op->deadline_us == CURATOR_NO_TIME_US)
     curator_client_before_unlock (op->client, &op->no_time, on_no_time);
   else if (op->deadline_us != G_MAXINT64)
-    op->deadline_timer = curator_timer_add (op->client, op->deadline_us, on_deadline, op);
+    op->deadline_timer =
+        curator_timer_add (op->client, CURATOR_CLOCK_RUNNING, op->deadline_us, on_deadline, op);
 }
 
 gboolean
@@ -85,23 +85,19 @@ curator_op_begin (CuratorOp *op)
 {
   CuratorClient *client = op->client;
 
-  op->begun = TRUE;
+  op->link.data = op;
   op->begun_us = curator_locked_now_us (client);
   g_queue_push_tail_link (&client->ops_running, &op->link);
-  if (!curator_client_is_running (client)) {
-    curator_op_finish (
-        op, NULL,
-        g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is not running"));
-    return FALSE;
-  }
-  if (client->auth_failure != 0) {
-    curator_op_finish (
-        op, NULL,
-        curator_error_from_zk (client->auth_failure, "connecting to", client->connect_string));
-    return FALSE;
-  }
-  curator_op_start_deadline (op);
-  return TRUE;
+  GError *error = NULL;
+  if (!curator_client_is_running (client))
+    error = g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is not running");
+  else if (client->auth_failure != 0)
+    error = curator_error_from_zk (client->auth_failure, "connecting to", client->connect_string);
+  if (error != NULL)
+    curator_op_finish (op, NULL, error);
+  else
+    curator_op_start_deadline (op);
+  return error == NULL;
 }
 
 void
@@ -132,7 +128,7 @@ curator_op_finish (CuratorOp *op, gpointer result, GError *error)
   op->finished = TRUE;
   op->result = result;
   op->error = error;
-  if (op->begun)
+  if (op->link.data != NULL)
     g_queue_unlink (&op->client->ops_running, &op->link);
   curator_op_stop_deadline (op);
   curator_client_after_unlock (op->client, call_done, op);

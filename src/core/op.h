@@ -34,7 +34,6 @@ struct _CuratorOp
   CuratorRefs refs;
   gint connected; /* atomic: a cancellable may cancel it */
   gboolean finished CURATOR_GUARDED;
-  gboolean begun CURATOR_GUARDED; /* it is in client->ops_running */
   const CuratorOpClass *klass;
   CuratorClient *client;
   gint64 deadline_us;                           /* monotonic; G_MAXINT64 for none */
@@ -46,7 +45,7 @@ struct _CuratorOp
   gpointer data;
   gpointer result;
   GError *error;
-  GList link;
+  GList link CURATOR_GUARDED; /* in client->ops_running; without data until it has begun */
 };
 
 /* Allocates size bytes, zeroed, that begin with the op. One reference is the caller's, one the op's

@@ -16,12 +16,9 @@ curator_payload_new (const void *data, gsize length)
 gboolean
 curator_check_payload (gsize length, GError **error)
 {
-  if (length > CURATOR_MAX_PAYLOAD) {
-    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_LIMIT_EXCEEDED,
-                 "the payload of a lock node has at most %d bytes", CURATOR_MAX_PAYLOAD);
-    return FALSE;
-  }
-  return TRUE;
+  return length <= CURATOR_MAX_PAYLOAD
+         || CURATOR_REFUSE (error, CURATOR_ERROR_LIMIT_EXCEEDED,
+                            "the payload of a lock node has at most %d bytes", CURATOR_MAX_PAYLOAD);
 }
 
 GBytes *
@@ -35,10 +32,11 @@ curator_payload_pack (const CuratorClient *client, GBytes *plain)
 GBytes *
 curator_payload_unpack (const CuratorClient *client, GBytes *read)
 {
-  gsize length = 0;
-  const void *data = read != NULL ? g_bytes_get_data (read, &length) : NULL;
-  GBytes *plain = data != NULL && client->settings.compression
-                      ? curator_gunzip (data, length, CURATOR_MAX_PAYLOAD)
-                      : NULL;
-  return plain != NULL || read == NULL ? plain : g_bytes_ref (read);
+  if (read == NULL)
+    return NULL;
+  gsize length;
+  const void *data = g_bytes_get_data (read, &length);
+  GBytes *plain =
+      client->settings.compression ? curator_gunzip (data, length, CURATOR_MAX_PAYLOAD) : NULL;
+  return plain != NULL ? plain : g_bytes_ref (read);
 }

@@ -9,8 +9,6 @@ void curator_count_duration (CuratorClient *client, CuratorDuration kind,
                              gint64 duration_us) CURATOR_LOCKED;
 /* One more or one less of the attempts that found another contender ahead. */
 void curator_count_waiting (CuratorClient *client, int change) CURATOR_LOCKED;
-/* Of this moment. */
-void curator_copy_stats (CuratorClient *client, CuratorStats *stats) CURATOR_LOCKED;
 extern const CuratorScale curator_duration_scales[CURATOR_N_DURATIONS];
 /* path: the full path. Does nothing without a trace function. */
 void curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path,

@@ -56,25 +56,13 @@ curator_count_duration (CuratorClient *client, CuratorDuration kind, gint64 dura
                          duration_us);
 }
 
-void
-curator_copy_stats (CuratorClient *client, CuratorStats *stats)
-{
-  *stats = client->stats;
-}
-
 gsize
 curator_client_get_counters (CuratorClient *client, guint64 *values, gsize n)
 {
-  CuratorStats all = { 0 };
-
   g_return_val_if_fail (CURATOR_IS_CLIENT (client) && (values != NULL || n == 0), 0);
   if (n == 0)
     return CURATOR_N_COUNTERS;
-  if (curator_client_check_forked (client, NULL)) {
-    curator_client_lock (client);
-    curator_copy_stats (client, &all);
-    curator_client_unlock (client);
-  }
+  const CuratorStats all = CURATOR_UNLESS_FORKED (client, client->stats, (CuratorStats){ 0 });
   memset (values, 0, n * sizeof *values);
   memcpy (values, all.counters, MIN (n, CURATOR_N_COUNTERS) * sizeof *values);
   return CURATOR_N_COUNTERS;
@@ -117,7 +105,7 @@ curator_trace (CuratorClient *client, CuratorTraceKind kind, const char *path, g
   event->path = g_strdup (curator_client_user_path (client, path));
   event->duration_us = duration_us;
   event->session_id = session_id;
-  curator_dispatch_callback (client, deliver_event, event, free_event);
+  curator_dispatch_push (client, CURATOR_LANE_CALLS, deliver_event, event, free_event);
 }
 
 CURATOR_GETTER (CuratorTraceKind, curator_trace_event_get_kind, const CuratorTraceEvent,

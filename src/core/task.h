@@ -5,7 +5,7 @@
 
 typedef struct
 {
-  void (*func) (gpointer data);
+  void (*func) (gpointer data); /* may be NULL */
   gpointer data;
   GDestroyNotify destroy; /* of the data; may be NULL */
   gint posted; /* atomic: shows ThreadSanitizer the hand-over, which GLib does out of its sight */
@@ -15,9 +15,7 @@ static inline CuratorTask *
 curator_task_new (void (*func) (gpointer data), gpointer data, GDestroyNotify destroy)
 {
   CuratorTask *task = g_new (CuratorTask, 1);
-  task->func = func;
-  task->data = data;
-  task->destroy = destroy;
+  *task = (CuratorTask){ .func = func, .data = data, .destroy = destroy };
   g_atomic_int_set (&task->posted, TRUE);
   return task;
 }
@@ -28,7 +26,8 @@ curator_task_run (gpointer data)
 {
   CuratorTask *task = data;
   g_assert (g_atomic_int_get (&task->posted));
-  task->func (task->data);
+  if (task->func != NULL)
+    task->func (task->data);
   return G_SOURCE_REMOVE;
 }
 
@@ -39,12 +38,4 @@ curator_task_free (gpointer data)
   if (task->destroy != NULL)
     task->destroy (task->data);
   g_free (task);
-}
-
-/* Frees them without calling or destroying anything. */
-static inline void
-curator_tasks_forget (GQueue *tasks)
-{
-  while (!g_queue_is_empty (tasks))
-    g_free (g_queue_pop_head (tasks));
 }

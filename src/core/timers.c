@@ -8,39 +8,14 @@
 #include "core/client-record.h"
 #include "core/monitor.h"
 
-void
-curator_timers_init (CuratorTimers *timers)
-{
-  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
-    timers->queues[clock] = g_sequence_new (g_free);
-}
-
-void
-curator_timers_clear (CuratorTimers *timers)
-{
-  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
-    g_sequence_free (timers->queues[clock]);
-}
-
+/* GLib inserts a timer behind those that are due at the same time: they fire in the order in which
+ * they were set. */
 static int
 compare_timers (gconstpointer a, gconstpointer b, gpointer user_data)
 {
   const CuratorTimer *x = a;
   const CuratorTimer *y = b;
-  if (x->when_us != y->when_us)
-    return x->when_us < y->when_us ? -1 : 1;
-  return x->order < y->order ? -1 : x->order > y->order;
-}
-
-/* Most timers are due after all others. GLib's search allocates memory. */
-static CURATOR_LOCKED GSequenceIter *
-insert_sorted (GSequence *queue, CuratorTimer *timer)
-{
-  GSequenceIter *last = g_sequence_iter_prev (g_sequence_get_end_iter (queue));
-
-  return g_sequence_iter_is_end (last) || compare_timers (g_sequence_get (last), timer, NULL) <= 0
-             ? g_sequence_append (queue, timer)
-             : g_sequence_insert_sorted (queue, timer, compare_timers, NULL);
+  return x->when_us < y->when_us ? -1 : x->when_us > y->when_us;
 }
 
 CuratorTimer *
@@ -48,19 +23,16 @@ curator_timers_insert (CuratorTimers *timers, CuratorTimerClock clock, gint64 wh
                        CuratorWork func, gpointer data)
 {
   CuratorTimer *timer = g_new (CuratorTimer, 1);
+  GSequence *queue = timers->queues[clock];
+  GSequenceIter *last = g_sequence_iter_prev (g_sequence_get_end_iter (queue));
 
-  timer->when_us = when_us;
-  timer->order = ++timers->last_order;
-  timer->func = func;
-  timer->data = data;
-  timer->place = insert_sorted (timers->queues[clock], timer);
+  *timer = (CuratorTimer){ .when_us = when_us, .func = func, .data = data };
+  /* Most timers are due after all others. GLib's search allocates memory. */
+  timer->place =
+      g_sequence_iter_is_end (last) || compare_timers (g_sequence_get (last), timer, NULL) <= 0
+          ? g_sequence_append (queue, timer)
+          : g_sequence_insert_sorted (queue, timer, compare_timers, NULL);
   return timer;
-}
-
-void
-curator_timers_remove (CuratorTimer *timer)
-{
-  g_sequence_remove (timer->place);
 }
 
 static CURATOR_LOCKED CuratorTimer *

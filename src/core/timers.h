@@ -4,36 +4,22 @@
 #include "base/guards.h"
 #include "core/dispatch.h"
 
-typedef enum
-{
-  CURATOR_CLOCK_RUNNING, /* CLOCK_MONOTONIC, which stands still while the machine sleeps */
-  CURATOR_CLOCK_ALWAYS,  /* the clock of leases */
-  CURATOR_N_CLOCKS
-} CuratorTimerClock;
-
 struct _CuratorTimer
 {
   gint64 when_us;
-  guint64 order; /* timers due at the same time fire in the order in which they were set */
   CuratorWork func;
   gpointer data;
-  GSequenceIter *place CURATOR_GUARDED;
+  GSequenceIter *place CURATOR_GUARDED; /* frees the timer when it is removed */
 };
 
 typedef struct
 {
-  GSequence *queues[CURATOR_N_CLOCKS] CURATOR_GUARDED;
-  guint64 last_order CURATOR_GUARDED;
+  GSequence *queues[CURATOR_N_CLOCKS] CURATOR_GUARDED; /* which free their timers */
   gint64 stepped_us CURATOR_GUARDED; /* the last jump of CURATOR_CLOCK_ALWAYS that they know of */
 } CuratorTimers;
 
-void curator_timers_init (CuratorTimers *timers) CURATOR_LOCKED;
-/* Frees the timers, too. */
-void curator_timers_clear (CuratorTimers *timers) CURATOR_LOCKED;
 CuratorTimer *curator_timers_insert (CuratorTimers *timers, CuratorTimerClock clock, gint64 when_us,
                                      CuratorWork func, gpointer data) CURATOR_LOCKED;
-/* Frees the timer. */
-void curator_timers_remove (CuratorTimer *timer) CURATOR_LOCKED;
 /* What the monotonic clock shows when the timer's own shows when_us, unless the machine sleeps. */
 gint64 curator_timers_due_us (CuratorClient *client, CuratorTimerClock clock, gint64 when_us);
 /* The next timer, and when it is due by the monotonic clock. NULL and G_MAXINT64 if there is

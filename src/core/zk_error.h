@@ -10,10 +10,9 @@
 /* The GError of a ZooKeeper code: CONNECTION_LOST, SESSION_EXPIRED, AUTH_FAILED, or the code itself
  * in CURATOR_ZK_ERROR. */
 GError *curator_error_from_zk (int rc, const char *what, const char *path);
-/* The same for the deletion of a lock node, where NOAUTH has one cause. */
-GError *curator_error_from_zk_delete (int rc, const char *path);
-/* The same for the read that shows whose a lock node is. */
-GError *curator_error_from_zk_owner (int rc, const char *path);
+/* The same for the deletion of a lock node, and for the read that shows whose it is. NOAUTH has one
+ * cause there. */
+GError *curator_error_from_zk_deletion (int rc, gboolean is_reading, const char *path);
 /* TRUE for ZAUTHFAILED and CURATOR_ZK_SASL_REQUIRED: no session will be given, so no request will
  * do. */
 gboolean curator_zk_is_auth_failure (int rc);

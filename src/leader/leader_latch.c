@@ -294,7 +294,7 @@ curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMo
       const gint64 patience_us = (gint64) client->settings.connection_timeout_ms * 1000;
       latch->leave_timer = curator_timer_after (client, patience_us, on_patience_over, latch);
       curator_candidate_ref (latch);
-      curator_dispatch_state_callback (client, do_nothing, latch, leave_and_unref);
+      curator_dispatch_push (client, CURATOR_LANE_STATES, do_nothing, latch, leave_and_unref);
     } else {
       step_down (latch);
     }

@@ -149,7 +149,8 @@ ask_user_driver_later (Attempt *attempt, const struct String_vector *children)
                           .children = g_ptr_array_new_full ((guint) children->count, g_free) };
   for (int i = 0; i < children->count; i++)
     g_ptr_array_add (question->children, g_strdup (children->data[i]));
-  curator_dispatch_question (attempt->op.client, ask_user_driver, question);
+  curator_dispatch_push (attempt->op.client, CURATOR_LANE_QUESTIONS, ask_user_driver, question,
+                         NULL);
 }
 
 void

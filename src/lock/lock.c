@@ -8,7 +8,6 @@
 #include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
-#include "base/thread_role.h"
 #include "base/threads.h"
 #include "core/async.h"
 #include "core/await.h"
@@ -73,7 +72,7 @@ curator_lock_moves (CuratorLock *lock, CuratorClient *client, CuratorWork go_on,
       curator_thread_role ().is_ours && lock->internals->driver->funcs.creates_the_lock != NULL;
   if (moves) {
     curator_client_lock (client);
-    curator_dispatch_question (client, go_on, data);
+    curator_dispatch_push (client, CURATOR_LANE_QUESTIONS, go_on, data, NULL);
     curator_client_unlock (client);
   }
   return moves;

@@ -6,10 +6,10 @@
 
 #include "base/path.h"
 #include "core/await.h"
+#include "core/listeners.h"
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
-#include "core/user_data.h"
 #include "lock/queue.h"
 #include "nodes/call.h"
 #include "session/connection_error.h"

@@ -122,7 +122,8 @@ wait_for_end (gpointer data)
     node_state_now (lease);
   const gint64 ends_us = atomic_load (&lease->ends_us);
   if (!curator_lease_is_over (lease->state) && ends_us != G_MAXINT64)
-    lease->end_timer = curator_timer_at_boottime (lease->client, ends_us, wait_for_end, lease);
+    lease->end_timer =
+        curator_timer_add (lease->client, CURATOR_CLOCK_ALWAYS, ends_us, wait_for_end, lease);
 }
 
 static CURATOR_LOCKED gint64

@@ -8,9 +8,9 @@
 #include "base/path.h"
 #include "base/tag.h"
 #include "core/client-record.h"
+#include "core/listeners.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
-#include "core/user_data.h"
 #include "curator/lock.h"
 #include "curator/semaphore.h"
 #include "lock/lease-private.h"
@@ -77,7 +77,8 @@ curator_revocation_report (CuratorLockInternals *internals, CuratorLease *hold)
   Request *request = g_new (Request, 1);
   *request =
       (Request){ internals->client, revocable, hold != NULL ? curator_lease_try_ref (hold) : NULL };
-  curator_dispatch_callback (internals->client, call_spec_listener, request, free_request);
+  curator_dispatch_push (internals->client, CURATOR_LANE_CALLS, call_spec_listener, request,
+                         free_request);
   return TRUE;
 }
 

@@ -173,7 +173,7 @@ on_answer (CuratorDeletion *deletion, int rc)
     curator_deletion_retry_later (deletion);
   } else {
     const char *path = curator_client_user_path (deletion->client, deletion->path);
-    curator_deletion_refused (deletion, rc, curator_error_from_zk_delete (rc, path));
+    curator_deletion_refused (deletion, rc, curator_error_from_zk_deletion (rc, FALSE, path));
   }
 }
 
@@ -229,7 +229,7 @@ on_owner_known (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
         curator_request_exists (client->session, deletion->path, FALSE, on_owner_known, deletion);
   } else if (rc == ZNOAUTH) {
     const char *path = curator_client_user_path (client, deletion->path);
-    curator_deletion_refused (deletion, rc, curator_error_from_zk_owner (rc, path));
+    curator_deletion_refused (deletion, rc, curator_error_from_zk_deletion (rc, TRUE, path));
   } else if (rc == ZOK && is_ours (deletion, reply)) {
     deletion->deleting = TRUE;
     deletion->request =

@@ -102,7 +102,8 @@ beat_arm (CuratorSession *session, gint64 when_us)
   curator_timer_cancel (session->client, &session->beat.timer);
   session->beat.due_us = when_us;
   /* By the clock of leases: after a jump of it a proof is asked for at once. */
-  session->beat.timer = curator_timer_at_boottime (session->client, when_us, on_beat_due, session);
+  session->beat.timer =
+      curator_timer_add (session->client, CURATOR_CLOCK_ALWAYS, when_us, on_beat_due, session);
 }
 
 static CURATOR_LOCKED void

@@ -148,9 +148,9 @@ on_lapse_timer (gpointer data)
   }
   /* Whoever was notified may have set it, because the hold has ended meanwhile. */
   if (session->clock.lapse_timer == NULL)
-    session->clock.lapse_timer = curator_timer_at_boottime (
-        session->client, suspect ? deadline : MIN (deadline, now + until_suspect), on_lapse_timer,
-        session);
+    session->clock.lapse_timer = curator_timer_add (
+        session->client, CURATOR_CLOCK_ALWAYS,
+        suspect ? deadline : MIN (deadline, now + until_suspect), on_lapse_timer, session);
 }
 
 void

@@ -6,7 +6,7 @@
 #include "session/request.h"
 
 #include "base/guards.h"
-#include "base/thread_role.h"
+#include "base/threads.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/stats-private.h"
@@ -141,7 +141,7 @@ on_completion (int rc, const CuratorZkReply *reply, CuratorZkTicket *ticket)
   request_free (request);
   after_answer (session);
   curator_client_unlock (client);
-  curator_thread_restore_role (before);
+  curator_thread_change_role (before.client, before.is_ours);
 }
 
 /* Runs on the timer thread. */

@@ -122,7 +122,7 @@ curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
     .client = loop->client, .loop = loop, .count = count, .elapsed_ms = elapsed_ms, .rc = rc
   };
   curator_client_memory_ref (loop->client);
-  curator_dispatch_question (loop->client, ask_user, loop->question);
+  curator_dispatch_push (loop->client, CURATOR_LANE_QUESTIONS, ask_user, loop->question, NULL);
 }
 
 void

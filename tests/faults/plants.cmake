@@ -40,7 +40,7 @@ curator_plant_chaos(
 # A refusal for a quota is taken for a broken connection.
 curator_plant_chaos(
   chaos_quota_is_an_outage KINDS quota FILE core/zk_error.c EXPECT "kinds_without_effect|hangs"
-  CHANGE "  default:\n    return FALSE@" "    default:\n      return rc == CURATOR_ZK_QUOTA_EXCEEDED@")
+  CHANGE "return is_one_of (rc, retryable" "return rc == CURATOR_ZK_QUOTA_EXCEEDED || is_one_of (rc, retryable")
 # The clock of the leases stands still while the machine sleeps.
 curator_plant_chaos(
   chaos_clock_sleeps KINDS sleep FILE zk/zk_real.c EXPECT "refuses token|token not rising|two holders|too many permits"

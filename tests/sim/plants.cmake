@@ -158,10 +158,11 @@ curator_plant(
          "queue->n_foreign++@ entry.key = entry.name@ entry.number = CURATOR_QUEUE_LAST_NUMBER - (gint64) i@")
 curator_plant(
   callback_on_zookeeper_thread PUBLISHED SCENE test_callbacks_may_block FILE core/dispatch.c EXPECT "must not block"
-  CHANGE "static CURATOR_LOCKED void\npost_callback ("
-         "static void run_here (gpointer job) { curator_task_run (job)@ curator_task_free (job)@ }\n\nstatic CURATOR_LOCKED void\npost_callback ("
+  CHANGE "void\ncurator_dispatch_push ("
+         "static void run_here (gpointer job) { curator_task_run (job)@ curator_task_free (job)@ }\n\nvoid\ncurator_dispatch_push ("
          "push_job (client, lane, func, data, destroy)@"
-         "curator_client_after_unlock (client, run_here, curator_task_new (func, data, destroy))@")
+         "is_callback ? curator_client_after_unlock (client, run_here, curator_task_new (func, data, destroy))
+                      : push_job (client, lane, func, data, destroy)@")
 curator_plant(
   reentry_without_generation PUBLISHED RECIPE mutex FILE mutex/mutex.c EXPECT "a lost hold was entered again"
   CHANGE "if (is_held (hold))" "if (hold != NULL)")
@@ -201,8 +202,11 @@ curator_plant(
   CHANGE "return left_ms == 0 && !curator_lease_is_over (state) ? CURATOR_LEASE_LOST : state" "return state")
 curator_plant(
   timers_sleep_with_the_machine TEST test_sim_holds.c SCENE test_lost_on_time_after_a_sleep FILE core/dispatch.c EXPECT "lost_us"
-  CHANGE "return add_timer (client, CURATOR_CLOCK_ALWAYS, when_us, func, data)"
-         "return add_timer (client, CURATOR_CLOCK_RUNNING, when_us - curator_client_boottime_us (client) + curator_client_now_us (client), func, data)")
+  CHANGE "CuratorTimer *timer = curator_timers_insert ("
+         "if (clock == CURATOR_CLOCK_ALWAYS)
+            when_us += curator_client_now_us (client) - curator_client_boottime_us (client)@
+          clock = CURATOR_CLOCK_RUNNING@
+          CuratorTimer *timer = curator_timers_insert (")
 curator_plant(
   clock_ignores_the_wall RECIPE mutex FILE base/lease_time.c EXPECT "${two_holders}"
   CHANGE "ahead_us + MAX (gained_us, 0)" "ahead_us")
@@ -241,7 +245,7 @@ curator_plant(
 # What a thread has read is taken for the time by the next that has the mutex.
 curator_plant(
   clocks_are_never_forgotten RECIPE mutex FILE core/monitor.c EXPECT "hang"
-  CHANGE "client->unlock.clocks_read = 0@\n  locked_client" "locked_client")
+  CHANGE "client->unlock = (CuratorUnlock){ 0 }@" "client->unlock.first = (CuratorAfter){ 0 }@")
 # A grant is judged by a clock that was read before the answer.
 curator_plant(
   proof_by_the_time_of_sending TEST test_sim_waiting.c SCENE test_old_proof FILE lock/own_node.c EXPECT "test_old_proof"

@@ -196,7 +196,7 @@ TEST (test_every_waiting_call)
     g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
     CuratorClient *client =
         curator_client_new_with_ops (fixture_server (fixture), policy, &stopping.ops);
-    stopping.changed = &client->closing.changed;
+    stopping.changed = &client->ended;
     stopping.n_wakes = 0;
     stopping.stops_at = calls[i].n_waits;
     g_atomic_int_set (&stopping.has_looked, 0);
