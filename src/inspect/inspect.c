@@ -14,7 +14,6 @@
 #include "core/zk_error.h"
 #include "inspect/fetch.h"
 #include "inspect/grammar.h"
-#include "inspect/inspect-private.h"
 #include "inspect/inspection-private.h"
 
 #include <string.h>
@@ -25,7 +24,6 @@ typedef struct
   char *path;          /* full */
   GPtrArray *children; /* a reference; NULL if it does not exist */
   gint64 next_number;
-  CuratorQueueKeyFunc key;
   CuratorParticipantKind kind; /* of its nodes; READ for those of a read-write lock */
   CuratorQueue queue;
 } Folder;
@@ -70,7 +68,6 @@ typedef struct
   CuratorInspection *inspection;
   Folder folders[N_FOLDERS];
   const Step *step;
-  GPtrArray *paths; /* that are being read */
 } Reading;
 
 static void
@@ -85,7 +82,6 @@ reading_free (gpointer data)
     curator_queue_clear (&folder->queue);
   }
   g_clear_pointer (&reading->inspection, curator_inspection_unref);
-  g_clear_pointer (&reading->paths, g_ptr_array_unref);
   g_free (reading);
 }
 
@@ -112,35 +108,6 @@ add_foreign (CuratorInspection *inspection, const Folder *folder)
   }
 }
 
-/* Adds the node that was read as number i. */
-static CuratorParticipant *
-add_participant (const Reading *reading, guint i, CuratorParticipantKind kind,
-                 const CuratorFetched *fetched)
-{
-  const char *path = g_ptr_array_index (reading->paths, i);
-  CuratorParticipant *participant = curator_inspection_add (reading->inspection, kind);
-
-  participant->node_path = g_strdup (curator_client_user_path (reading->client, path));
-  participant->is_readable = fetched->rc == ZOK;
-  participant->data =
-      fetched->data != NULL ? g_bytes_ref (fetched->data) : g_bytes_new_static ("", 0);
-  if (participant->is_readable) {
-    participant->session_id = fetched->stat.ephemeralOwner;
-    participant->czxid = fetched->stat.czxid;
-    participant->ctime_ms = fetched->stat.ctime;
-  }
-  return participant;
-}
-
-static CuratorParticipantKind
-kind_of_node (CuratorParticipantKind kind, const char *name)
-{
-  const gboolean is_rw = kind == CURATOR_PARTICIPANT_READ || kind == CURATOR_PARTICIPANT_WRITE;
-  if (!is_rw)
-    return kind;
-  return curator_grammar_is_writer (name) ? CURATOR_PARTICIPANT_WRITE : CURATOR_PARTICIPANT_READ;
-}
-
 /* Sorts the lock nodes of a folder. Returns their full paths. */
 static GPtrArray *
 sort_nodes (CuratorInspection *inspection, Folder *folder)
@@ -150,10 +117,8 @@ sort_nodes (CuratorInspection *inspection, Folder *folder)
   if (folder->children == NULL)
     return paths;
   curator_queue_init (&folder->queue, (const char *const *) folder->children->pdata,
-                      folder->children->len, folder->key, NULL);
+                      folder->children->len, curator_grammar_key, GINT_TO_POINTER (folder->kind));
   inspection->digest += curator_grammar_digest (folder->children);
-  inspection->is_exhausted =
-      inspection->is_exhausted || folder->next_number > CURATOR_QUEUE_LAST_NUMBER;
   inspection->next_number = MAX (inspection->next_number, folder->next_number);
   add_foreign (inspection, folder);
   for (gsize i = 0; i < folder->queue.n_names; i++)
@@ -161,58 +126,63 @@ sort_nodes (CuratorInspection *inspection, Folder *folder)
   return paths;
 }
 
-/* Adds the lock nodes of a folder in order, without those deleted since it was listed. */
+static CuratorParticipantKind
+kind_of_node (CuratorParticipantKind kind, const char *name)
+{
+  return kind == CURATOR_PARTICIPANT_READ
+                 && curator_queue_standard_key (name, CURATOR_WRITE_NAME) != name
+             ? CURATOR_PARTICIPANT_WRITE
+             : kind;
+}
+
+/* Adds the lock nodes of a folder in order, without those deleted since it was listed; or, without a
+ * folder, the nodes of other programs that are somebody's. Whether one of these holds is not
+ * known. */
 static void
-add_nodes (const Reading *reading, const Folder *folder, GArray *read)
+add_nodes (const Reading *reading, const Folder *folder, const GPtrArray *paths, GArray *read)
 {
   for (guint i = 0; i < read->len; i++) {
     const CuratorFetched *fetched = &g_array_index (read, CuratorFetched, i);
-    const char *name = folder->queue.names[i];
-    if (fetched->rc == ZNONODE)
+    if (folder != NULL ? fetched->rc == ZNONODE : !curator_fetched_is_owned (fetched))
       continue;
-    CuratorParticipant *one =
-        add_participant (reading, i, kind_of_node (folder->kind, name), fetched);
-    curator_queue_parse_number (folder->key (name, NULL), &one->number);
+    const char *path = curator_client_user_path (reading->client, g_ptr_array_index (paths, i));
+    const gboolean is_readable = fetched->rc == ZOK;
+    CuratorParticipant *one = g_new (CuratorParticipant, 1);
+    *one = (CuratorParticipant){
+      .tag = CURATOR_TAG_PARTICIPANT,
+      .kind = folder != NULL ? kind_of_node (folder->kind, folder->queue.names[i])
+                             : CURATOR_PARTICIPANT_OTHER,
+      .node_path = g_strdup (path),
+      .number = folder != NULL ? folder->queue.numbers[i] : curator_grammar_number_of (path),
+      .is_readable = is_readable,
+      .session_id = is_readable ? fetched->stat.ephemeralOwner : 0,
+      .ctime_ms = is_readable ? fetched->stat.ctime : 0,
+      .czxid = is_readable ? fetched->stat.czxid : 0,
+      .data = fetched->data != NULL ? g_bytes_ref (fetched->data) : g_bytes_new_static ("", 0),
+    };
+    g_ptr_array_add (reading->inspection->participants, one);
   }
 }
 
 /* A writer holds if it is first. A reader holds if no writer is before it, except a first writer
  * with the same number: that is the same owner. */
-static gboolean
-holds_by_order (const CuratorInspection *inspection, guint i)
-{
-  const CuratorParticipant *one = g_ptr_array_index (inspection->participants, i);
-
-  if (i == 0 || one->kind != CURATOR_PARTICIPANT_READ)
-    return i == 0;
-  for (guint k = 0; k < i; k++) {
-    const CuratorParticipant *other = g_ptr_array_index (inspection->participants, k);
-    if (other->kind == CURATOR_PARTICIPANT_WRITE && (k > 0 || other->number != one->number))
-      return FALSE;
-  }
-  return TRUE;
-}
-
 static void
 mark_queue_holders (CuratorInspection *inspection)
 {
-  for (guint i = 0; i < inspection->participants->len; i++) {
-    CuratorParticipant *participant = g_ptr_array_index (inspection->participants, i);
-    participant->is_holder = holds_by_order (inspection, i);
-    participant->position = participant->is_holder ? 0 : ++inspection->n_waiting;
-    inspection->n_holders += participant->is_holder;
-  }
-}
+  const GPtrArray *all = inspection->participants;
+  gboolean writer_waits = FALSE;
 
-static const CuratorParticipant *
-first_turn (const CuratorInspection *inspection)
-{
-  for (guint i = 0; i < inspection->participants->len; i++) {
-    const CuratorParticipant *participant = g_ptr_array_index (inspection->participants, i);
-    if (participant->kind == CURATOR_PARTICIPANT_TURN)
-      return participant;
+  for (guint i = 0; i < all->len; i++) {
+    const CuratorParticipant *first = g_ptr_array_index (all, 0);
+    CuratorParticipant *one = g_ptr_array_index (all, i);
+    one->is_holder =
+        i == 0
+        || (one->kind == CURATOR_PARTICIPANT_READ && !writer_waits
+            && (first->kind != CURATOR_PARTICIPANT_WRITE || first->number == one->number));
+    one->position = one->is_holder ? 0 : ++inspection->n_waiting;
+    inspection->n_holders += one->is_holder;
+    writer_waits = writer_waits || (i > 0 && one->kind == CURATOR_PARTICIPANT_WRITE);
   }
-  return NULL;
 }
 
 /* Pending leases go behind the holders. */
@@ -229,10 +199,15 @@ compare_held (gconstpointer a, gconstpointer b)
 static void
 mark_semaphore_holders (CuratorInspection *inspection)
 {
-  const CuratorParticipant *first = first_turn (inspection);
+  GPtrArray *all = inspection->participants;
+  const CuratorParticipant *first = NULL;
 
-  for (guint i = 0; i < inspection->participants->len; i++) {
-    CuratorParticipant *one = g_ptr_array_index (inspection->participants, i);
+  for (guint i = all->len; i-- > 0;) {
+    const CuratorParticipant *one = g_ptr_array_index (all, i);
+    first = one->kind == CURATOR_PARTICIPANT_TURN ? one : first;
+  }
+  for (guint i = 0; i < all->len; i++) {
+    CuratorParticipant *one = g_ptr_array_index (all, i);
     if (one->kind == CURATOR_PARTICIPANT_TURN) {
       one->position = ++inspection->n_waiting;
       continue;
@@ -242,57 +217,40 @@ mark_semaphore_holders (CuratorInspection *inspection)
     one->position = one->is_holder ? 0 : 1;
     inspection->n_holders += one->is_holder;
   }
-  g_ptr_array_sort (inspection->participants, compare_held);
-}
-
-static void
-begin_semaphore (Reading *reading)
-{
-  CuratorInspection *inspection = reading->inspection;
-  const Folder *top = &reading->folders[TOP];
-
-  reading->folders[LEASES] = (Folder){ .path = curator_path_join (top->path, CURATOR_LEASES_NAME),
-                                       .key = curator_grammar_lease_key,
-                                       .kind = CURATOR_PARTICIPANT_LEASE };
-  reading->folders[TURNS] = (Folder){ .path = curator_path_join (top->path, CURATOR_TURNS_NAME),
-                                      .key = curator_grammar_mutex_key,
-                                      .kind = CURATOR_PARTICIPANT_TURN };
-  inspection->digest = curator_grammar_digest (top->children);
-  for (guint i = 0; i < top->children->len; i++) {
-    const char *name = g_ptr_array_index (top->children, i);
-    if (strcmp (name, CURATOR_LEASES_NAME) != 0 && strcmp (name, CURATOR_TURNS_NAME) != 0)
-      add_foreign_name (inspection, top, name);
-  }
-  reading->step = semaphore_steps;
-}
-
-static void
-begin_queue (Folder *top, CuratorLockKind kind)
-{
-  const gboolean is_rw = kind == CURATOR_LOCK_KIND_READ_WRITE;
-  const gboolean is_latch = kind == CURATOR_LOCK_KIND_LEADER_LATCH;
-
-  top->key = is_rw      ? curator_grammar_rw_key
-             : is_latch ? curator_grammar_latch_key
-                        : curator_grammar_mutex_key;
-  top->kind = is_rw      ? CURATOR_PARTICIPANT_READ
-              : is_latch ? CURATOR_PARTICIPANT_LATCH
-                         : CURATOR_PARTICIPANT_MUTEX;
+  g_ptr_array_sort (all, compare_held);
 }
 
 /* The folder has been read: the recipe is known. */
 static void
-begin_nodes (Reading *reading, Folder *top)
+begin_nodes (Reading *reading)
 {
-  const GPtrArray *children = top->children;
+  static const CuratorParticipantKind kinds[] = {
+    [CURATOR_LOCK_KIND_MUTEX] = CURATOR_PARTICIPANT_MUTEX, /* and of none */
+    [CURATOR_LOCK_KIND_READ_WRITE] = CURATOR_PARTICIPANT_READ,
+    [CURATOR_LOCK_KIND_LEADER_LATCH] = CURATOR_PARTICIPANT_LATCH,
+  };
   CuratorInspection *inspection = reading->inspection;
+  Folder *top = &reading->folders[TOP];
+  const GPtrArray *children = top->children;
 
-  if (children != NULL)
-    inspection->kind = curator_grammar_kind ((const char *const *) children->pdata, children->len);
-  if (inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE)
-    begin_semaphore (reading);
-  else
-    begin_queue (top, inspection->kind);
+  if (children == NULL)
+    return;
+  inspection->kind = curator_grammar_kind ((const char *const *) children->pdata, children->len);
+  if (inspection->kind != CURATOR_LOCK_KIND_SEMAPHORE) {
+    top->kind = kinds[inspection->kind];
+    return;
+  }
+  reading->folders[LEASES] = (Folder){ .path = curator_path_join (top->path, CURATOR_LEASES_NAME),
+                                       .kind = CURATOR_PARTICIPANT_LEASE };
+  reading->folders[TURNS] = (Folder){ .path = curator_path_join (top->path, CURATOR_TURNS_NAME),
+                                      .kind = CURATOR_PARTICIPANT_TURN };
+  inspection->digest = curator_grammar_digest (children);
+  for (guint i = 0; i < children->len; i++) {
+    const char *name = g_ptr_array_index (children, i);
+    if (strcmp (name, CURATOR_LEASES_NAME) != 0 && strcmp (name, CURATOR_TURNS_NAME) != 0)
+      add_foreign_name (inspection, top, name);
+  }
+  reading->step = semaphore_steps;
 }
 
 static int
@@ -301,23 +259,6 @@ compare_odd (gconstpointer a, gconstpointer b)
   const gint64 left = curator_grammar_number_of (*(const char *const *) a);
   const gint64 right = curator_grammar_number_of (*(const char *const *) b);
   return left != right ? (left < right ? -1 : 1) : curator_compare_strings (a, b);
-}
-
-/* Adds the nodes of other programs that are somebody's. Whether one of them holds is not known. */
-static void
-add_others (const Reading *reading, GArray *read)
-{
-  CuratorInspection *inspection = reading->inspection;
-
-  for (guint i = 0; i < read->len; i++) {
-    const CuratorFetched *fetched = &g_array_index (read, CuratorFetched, i);
-    if (!curator_fetched_is_owned (fetched))
-      continue;
-    CuratorParticipant *other = add_participant (reading, i, CURATOR_PARTICIPANT_OTHER, fetched);
-    other->number = curator_grammar_number_of (other->node_path);
-  }
-  if (inspection->kind == CURATOR_LOCK_KIND_NONE && inspection->participants->len > 0)
-    inspection->kind = CURATOR_LOCK_KIND_OTHER;
 }
 
 static gboolean
@@ -340,22 +281,7 @@ take_folder (Reading *reading, const Step *step, const CuratorFetched *fetched, 
     folder->next_number =
         ((guint32) fetched->stat.cversion + (guint32) fetched->stat.numChildren) / 2;
   if (step->what == READ_FOLDER && step->folder == TOP)
-    begin_nodes (reading, folder);
-  return TRUE;
-}
-
-/* What was read in the present step; goes on to the next one. */
-static gboolean
-take (Reading *reading, GArray *read, GError **error)
-{
-  const Step *step = reading->step++;
-
-  if (step->what == READ_NODES)
-    add_nodes (reading, &reading->folders[step->folder], read);
-  else if (step->what == READ_OTHERS)
-    add_others (reading, read);
-  else
-    return take_folder (reading, step, &g_array_index (read, CuratorFetched, 0), error);
+    begin_nodes (reading);
   return TRUE;
 }
 
@@ -380,22 +306,28 @@ paths_of_step (Reading *reading)
   return paths;
 }
 
+/* Takes what was read in the present step, and goes on to the next one. */
 static GPtrArray *
-next_step (gpointer data, GArray *read, CuratorFetchKind *kind, gpointer *result, GError **error)
+next_step (CuratorFetchPlan *plan, GArray *read, gpointer *result, GError **error)
 {
-  Reading *reading = data;
+  Reading *reading = plan->reading;
+  CuratorInspection *inspection = reading->inspection;
+  const Step *step = reading->step++;
 
-  if (!take (reading, read, error))
+  if (step->what == READ_NODES || step->what == READ_OTHERS)
+    add_nodes (reading, step->what == READ_NODES ? &reading->folders[step->folder] : NULL,
+               plan->paths, read);
+  else if (!take_folder (reading, step, &g_array_index (read, CuratorFetched, 0), error))
     return NULL;
-  g_clear_pointer (&reading->paths, g_ptr_array_unref);
   if (reading->step->what == READ_ALL) {
-    g_ptr_array_add (reading->inspection->foreign, NULL);
+    if (inspection->kind == CURATOR_LOCK_KIND_NONE && inspection->participants->len > 0)
+      inspection->kind = CURATOR_LOCK_KIND_OTHER;
+    g_ptr_array_add (inspection->foreign, NULL);
     *result = g_steal_pointer (&reading->inspection);
     return NULL;
   }
-  *kind = reading->step->what == READ_CHILDREN ? CURATOR_FETCH_CHILDREN : CURATOR_FETCH_DATA;
-  reading->paths = paths_of_step (reading);
-  return g_ptr_array_ref (reading->paths);
+  plan->kind = reading->step->what == READ_CHILDREN ? CURATOR_FETCH_CHILDREN : CURATOR_FETCH_DATA;
+  return paths_of_step (reading);
 }
 
 static CURATOR_UNLOCKED CuratorOp *

@@ -7,6 +7,7 @@
 #include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
+#include "lock/queue.h"
 
 #include <string.h>
 
@@ -31,16 +32,6 @@ curator_inspection_new (const char *path)
   inspection->foreign = g_ptr_array_new_with_free_func (g_free);
   inspection->odd = g_ptr_array_new_with_free_func (g_free);
   return inspection;
-}
-
-CuratorParticipant *
-curator_inspection_add (CuratorInspection *inspection, CuratorParticipantKind kind)
-{
-  CuratorParticipant *participant = g_new0 (CuratorParticipant, 1);
-  participant->tag = CURATOR_TAG_PARTICIPANT;
-  participant->kind = kind;
-  g_ptr_array_add (inspection->participants, participant);
-  return participant;
 }
 
 CURATOR_REF_FUNC (curator_inspection_ref, CuratorInspection, INSPECTION)
@@ -102,7 +93,7 @@ double
 curator_inspection_get_counter_used (const CuratorInspection *inspection)
 {
   g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), 0);
-  if (inspection->is_exhausted)
+  if (inspection->next_number > CURATOR_QUEUE_LAST_NUMBER)
     return 1;
   return CLAMP ((double) inspection->next_number / (double) G_MAXINT32, 0, 1);
 }

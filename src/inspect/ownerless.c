@@ -10,13 +10,6 @@
 #include "inspect/inspection-private.h"
 #include "nodes/call.h"
 
-/* Whether the node is still the one that was inspected; a later one may have an owner. */
-static gboolean
-is_unchanged (const CuratorParticipant *participant, const CuratorFetched *now)
-{
-  return now->rc == ZOK && now->stat.ephemeralOwner == 0 && now->stat.czxid == participant->czxid;
-}
-
 gboolean
 curator_client_delete_ownerless (CuratorClient *client, const CuratorParticipant *participant,
                                  gint64 timeout_ms, GCancellable *cancellable, GError **error)
@@ -30,14 +23,15 @@ curator_client_delete_ownerless (CuratorClient *client, const CuratorParticipant
   CuratorLimits limits;
   if (!curator_limits_init (&limits, client, timeout_ms, cancellable, error))
     return FALSE;
-  g_autofree char *path = curator_client_full_path (client, participant->node_path);
-  g_autoptr (GPtrArray) paths = g_ptr_array_new ();
+  char *path = curator_client_full_path (client, participant->node_path);
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (paths, path);
   g_autoptr (GArray) read = curator_fetch (&limits, CURATOR_FETCH_DATA, paths, error);
   if (read == NULL)
     return FALSE;
   const CuratorFetched *now = &g_array_index (read, CuratorFetched, 0);
-  if (!is_unchanged (participant, now))
+  /* Otherwise it is not the node that was inspected; a later one may have an owner. */
+  if (now->rc != ZOK || now->stat.ephemeralOwner != 0 || now->stat.czxid != participant->czxid)
     return TRUE;
   g_autoptr (GError) local = NULL;
   g_autoptr (CuratorCallResult) result =
