@@ -122,11 +122,8 @@ guint
 curator_semaphore_get_max_leases (const CuratorSemaphore *semaphore)
 {
   g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), 0);
-  if (!curator_client_check_forked (semaphore->client, NULL))
-    return 0;
-  curator_client_lock (semaphore->client);
-  const int max_leases = semaphore->leases->max_leases;
-  curator_client_unlock (semaphore->client);
+  const int max_leases =
+      CURATOR_UNLESS_FORKED (semaphore->client, semaphore->leases->max_leases, 0);
   return (guint) MAX (max_leases, 0);
 }
 
@@ -144,27 +141,22 @@ curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, 
   g_clear_pointer (&before, g_bytes_unref);
 }
 
-/* A lease may be another client's, of before a fork. */
-static CURATOR_UNLOCKED void
-start_return (CuratorLease *lease, CuratorOp *whole)
-{
-  g_autoptr (GError) error = NULL;
-  CuratorClient *client = curator_lease_get_client (lease);
-
-  if (curator_client_check_forked (client, &error))
-    curator_lease_release_start (lease, curator_release_part (whole, client));
-  else
-    curator_release_part_ended (whole, error);
-}
-
 static CuratorOp *
 start_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gint64 timeout_ms,
                   CuratorOpDone done, gpointer data)
 {
   CuratorOp *whole = curator_release_new (semaphore->client, timeout_ms, done, data);
   curator_release_split (whole, leases->len);
-  for (guint i = 0; i < leases->len; i++)
-    start_return (g_ptr_array_index (leases, i), whole);
+  for (guint i = 0; i < leases->len; i++) {
+    CuratorLease *lease = g_ptr_array_index (leases, i);
+    CuratorClient *client = curator_lease_get_client (lease);
+    g_autoptr (GError) error = NULL;
+    /* It may be another client's, of before a fork. */
+    if (curator_client_check_forked (client, &error))
+      curator_lease_release_start (lease, curator_release_part (whole, client));
+    else
+      curator_release_part_ended (whole, error);
+  }
   return whole;
 }
 

@@ -44,13 +44,9 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
   PendingAcquire *pending = data;
   SemaphoreMutex *mutex = pending->mutex;
-  CuratorLease *lease = NULL;
+  CuratorLease *lease = curator_semaphore_only_lease (result);
   g_autoptr (GError) refused = NULL;
 
-  if (result != NULL) {
-    g_autoptr (GPtrArray) leases = result;
-    lease = curator_lease_ref (g_ptr_array_index (leases, 0));
-  }
   if (lease != NULL && pending->owner != 0) {
     curator_client_lock (mutex->lock.client);
     if (mutex->lease == NULL)
@@ -79,10 +75,7 @@ sm_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean once,
   if (lost)
     return curator_lock_finished_op (lock->client, error, done, data);
   PendingAcquire *pending = g_new (PendingAcquire, 1);
-  pending->mutex = mutex_of (curator_lock_ref (lock));
-  pending->owner = owner;
-  pending->done = done;
-  pending->data = data;
+  *pending = (PendingAcquire){ mutex_of (curator_lock_ref (lock)), owner, done, data };
   return curator_semaphore_begin (mutex->semaphore, 1, deadline_us, once, on_granted, pending);
 }
 

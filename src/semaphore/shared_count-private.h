@@ -15,10 +15,9 @@ struct _CuratorSharedCount
 {
   CuratorTag tag;
   CuratorRefs refs;
-  CuratorClient *client;          /* a reference */
-  char *given;                    /* the user's path */
-  char *path;                     /* full */
-  void (*unref) (gpointer count); /* drops a reference */
+  CuratorClient *client; /* a reference */
+  char *given;           /* the user's path */
+  char *path;            /* full */
   gint32 seed;
 
   gboolean started CURATOR_GUARDED;
@@ -45,20 +44,8 @@ struct _CuratorCountHook
   void (*changed) (CuratorCountHook *hook, gint32 value);
 };
 
-/* Stores a value and notifies of it, unless a newer one is known. */
-void curator_shared_count_store (CuratorSharedCount *count, gint32 value, gint32 version,
-                                 gint64 mzxid) CURATOR_LOCKED;
-/* Sets the watch, as soon as the current session is connected. */
-void curator_shared_count_follow (CuratorSharedCount *count) CURATOR_LOCKED;
-void curator_shared_count_unfollow (CuratorSharedCount *count) CURATOR_LOCKED;
-
 /* changed runs for the current value, and for every later one. */
 void curator_shared_count_add_hook (CuratorSharedCount *count,
                                     CuratorCountHook *hook) CURATOR_UNLOCKED;
 void curator_shared_count_remove_hook (CuratorSharedCount *count,
                                        CuratorCountHook *hook) CURATOR_UNLOCKED;
-
-/* shared_count_follow.c: the payload of the node, four bytes, the highest first. */
-GBytes *curator_count_encode (gint32 value);
-/* FALSE for a payload that holds no count. One longer than four bytes may be compressed. */
-gboolean curator_count_decode (const char *data, gsize length, gint32 *value);

@@ -300,12 +300,10 @@ curator_plant(
   CHANGE "state == CURATOR_LEASE_LOST && current != NULL" "FALSE")
 curator_plant(
   semaphore_turn_for_each_permit RECIPE semaphore FILE semaphore/semaphore_acquire.c EXPECT "hang"
-  CHANGE "static void take_lease (Acquire *acquire) CURATOR_LOCKED@"
-         "static void take_lease (Acquire *acquire)@ static void take_turn (gpointer data)@"
-         "    g_ptr_array_add (acquire->leases, lease)@\n    take_lease (acquire)"
-         "      g_ptr_array_add (acquire->leases, lease)@\n      if (acquire->leases->len < acquire->n) { CuratorLease *turn = steal_turn (acquire)@ curator_lease_end (turn, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
+  CHANGE "      g_ptr_array_add (acquire->leases, lease)@\n    take_lease (acquire)"
+         "      g_ptr_array_add (acquire->leases, lease)@\n    if (acquire->turn != lease && acquire->leases->len < acquire->n) { CuratorLease *turn = steal_turn (acquire)@ curator_lease_end (turn, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
 curator_plant(
-  shared_count_gives_up SCENE test_count_is_followed_after_a_refusal FILE semaphore/shared_count_follow.c
+  shared_count_gives_up SCENE test_count_is_followed_after_a_refusal FILE semaphore/shared_count.c
   EXPECT "expectation failed"
   CHANGE "event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc)" "FALSE")
 # A retry timer goes on while its attempt waits.
