@@ -8,11 +8,13 @@
  */
 #include "curator/multilock.h"
 
+#include "base/container.h"
 #include "base/fork_gate.h"
 #include "base/guards.h"
 #include "base/tag.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
+#include "curator/mutex.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
 #include "multilock/batch.h"
@@ -408,20 +410,6 @@ static const CuratorLockClass multi_class = { .name = "multi-lock",
                                               .get_max_hold_ms = multi_get_max_hold_ms,
                                               .finalize = multi_finalize };
 
-/* The order of acquires and releases is the same as if the members of a multi-lock stayed
- * inside. */
-static void
-add_member (GPtrArray *members, CuratorLock *lock)
-{
-  if (lock->klass != &multi_class) {
-    g_ptr_array_add (members, curator_lock_ref (lock));
-    return;
-  }
-  GPtrArray *inner = multi_of (lock)->members;
-  for (guint i = 0; i < inner->len; i++)
-    g_ptr_array_add (members, curator_lock_ref (g_ptr_array_index (inner, i)));
-}
-
 CuratorLock *
 curator_multi_lock_new (CuratorLock *const *locks, gsize n_locks)
 {
@@ -431,11 +419,56 @@ curator_multi_lock_new (CuratorLock *const *locks, gsize n_locks)
 
   for (gsize i = 0; i < n_locks; i++) {
     g_return_val_if_fail (CURATOR_IS_LOCK (locks[i]), NULL);
-    add_member (members, locks[i]);
+    if (locks[i]->klass != &multi_class) {
+      g_ptr_array_add (members, curator_lock_ref (locks[i]));
+      continue;
+    }
+    /* The order of acquires and releases is the same as if the members stayed inside. */
+    GPtrArray *inner = multi_of (locks[i])->members;
+    for (guint k = 0; k < inner->len; k++)
+      g_ptr_array_add (members, curator_lock_ref (g_ptr_array_index (inner, k)));
   }
   CuratorLock *first = members->len > 0 ? g_ptr_array_index (members, 0) : NULL;
   MultiLock *multi =
       curator_lock_alloc (sizeof *multi, &multi_class, first != NULL ? first->client : NULL);
   multi->members = g_steal_pointer (&members);
   return &multi->lock;
+}
+
+CuratorLock *
+curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *paths, GError **error)
+{
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && paths != NULL, error, NULL);
+  CURATOR_INSIDE_GATE;
+  g_autoptr (GPtrArray) locks = g_ptr_array_new_with_free_func (unref_lock);
+
+  for (gsize i = 0; paths[i] != NULL; i++) {
+    for (gsize j = 0; j < i; j++) {
+      if (strcmp (paths[i], paths[j]) == 0) {
+        g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                     "%s is named twice: the multi-lock would count it twice", paths[i]);
+        return NULL;
+      }
+    }
+    CuratorLock *lock = curator_mutex_new (client, paths[i], error);
+    if (lock == NULL)
+      return NULL;
+    g_ptr_array_add (locks, lock);
+  }
+  return curator_multi_lock_new ((CuratorLock *const *) locks->pdata, locks->len);
+}
+
+CuratorLock *
+curator_multi_lock_new_for_paths_sorted (CuratorClient *client, const char *const *paths,
+                                         GError **error)
+{
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && paths != NULL, NULL);
+  CURATOR_INSIDE_GATE;
+  g_autoptr (GPtrArray) sorted = g_ptr_array_new ();
+
+  for (gsize i = 0; paths[i] != NULL; i++)
+    g_ptr_array_add (sorted, (gpointer) paths[i]);
+  g_ptr_array_sort (sorted, curator_compare_strings);
+  g_ptr_array_add (sorted, NULL);
+  return curator_multi_lock_new_for_paths (client, (const char *const *) sorted->pdata, error);
 }

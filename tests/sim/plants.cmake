@@ -332,7 +332,7 @@ curator_plant(
   multilock_keeps_a_lost_member SCENE test_member_lost_while_waiting FILE multilock/multilock.c EXPECT "expectation failed"
   CHANGE "are_all_held (chain) ?" "TRUE ?")
 curator_plant(
-  multilock_unsorted RECIPE multilock FILE multilock/multilock_paths.c EXPECT "hang"
+  multilock_unsorted RECIPE multilock FILE multilock/multilock.c EXPECT "hang"
   CHANGE "g_ptr_array_sort (sorted, curator_compare_strings)" "")
 curator_plant(
   multilock_batches_across_clients TEST test_sim_together.c SCENE test_nothing_behind_another_client
