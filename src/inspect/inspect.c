@@ -43,15 +43,16 @@ typedef struct
     READ_CHILDREN,
     READ_FOLDER,
     READ_NODES,
-    READ_OTHERS,
-    READ_ALL
+    READ_OTHERS /* the last one */
   } what;
   int folder;
 } Step;
 
 static const Step queue_steps[] = {
-  { READ_CHILDREN, TOP }, { READ_FOLDER, TOP }, { READ_NODES, TOP },
-  { READ_OTHERS, TOP },   { READ_ALL, TOP },
+  { READ_CHILDREN, TOP },
+  { READ_FOLDER, TOP },
+  { READ_NODES, TOP },
+  { READ_OTHERS, TOP },
 };
 
 /* Instead of the nodes of the top. Turns are read after leases: a contender without a turn has its
@@ -59,7 +60,7 @@ static const Step queue_steps[] = {
 static const Step semaphore_steps[] = {
   { READ_CHILDREN, LEASES }, { READ_FOLDER, LEASES }, { READ_CHILDREN, TURNS },
   { READ_FOLDER, TURNS },    { READ_NODES, LEASES },  { READ_NODES, TURNS },
-  { READ_OTHERS, TOP },      { READ_ALL, TOP },
+  { READ_OTHERS, TOP },
 };
 
 typedef struct
@@ -67,6 +68,7 @@ typedef struct
   CuratorClient *client; /* the operation's */
   CuratorInspection *inspection;
   Folder folders[N_FOLDERS];
+  GPtrArray *odd; /* full paths of foreign nodes that may queue; NULL once they are being read */
   const Step *step;
 } Reading;
 
@@ -81,37 +83,24 @@ reading_free (gpointer data)
     g_clear_pointer (&folder->children, g_ptr_array_unref);
     curator_queue_clear (&folder->queue);
   }
+  g_clear_pointer (&reading->odd, g_ptr_array_unref);
   g_clear_pointer (&reading->inspection, curator_inspection_unref);
   g_free (reading);
 }
 
 static void
-add_foreign_name (CuratorInspection *inspection, const Folder *folder, const char *name)
+add_foreign (Reading *reading, const Folder *folder, const char *name)
 {
-  g_ptr_array_add (inspection->foreign, g_strdup (name));
+  g_ptr_array_add (reading->inspection->foreign, g_strdup (name));
   if (curator_grammar_may_queue (name))
-    g_ptr_array_add (inspection->odd, curator_path_join (folder->path, name));
-}
-
-static void
-add_foreign (CuratorInspection *inspection, const Folder *folder)
-{
-  const CuratorQueue *queue = &folder->queue;
-  g_autoptr (GHashTable) ours = g_hash_table_new (NULL, NULL);
-
-  for (gsize i = 0; i < queue->n_names; i++)
-    g_hash_table_add (ours, queue->names[i]);
-  for (guint i = 0; i < folder->children->len; i++) {
-    const char *name = g_ptr_array_index (folder->children, i);
-    if (!g_hash_table_contains (ours, name))
-      add_foreign_name (inspection, folder, name);
-  }
+    g_ptr_array_add (reading->odd, curator_path_join (folder->path, name));
 }
 
 /* Sorts the lock nodes of a folder. Returns their full paths. */
 static GPtrArray *
-sort_nodes (CuratorInspection *inspection, Folder *folder)
+sort_nodes (Reading *reading, Folder *folder)
 {
+  CuratorInspection *inspection = reading->inspection;
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
 
   if (folder->children == NULL)
@@ -120,7 +109,11 @@ sort_nodes (CuratorInspection *inspection, Folder *folder)
                       folder->children->len, curator_grammar_key, GINT_TO_POINTER (folder->kind));
   inspection->digest += curator_grammar_digest (folder->children);
   inspection->next_number = MAX (inspection->next_number, folder->next_number);
-  add_foreign (inspection, folder);
+  for (guint i = 0; i < folder->children->len; i++) {
+    const char *name = g_ptr_array_index (folder->children, i);
+    if (!curator_grammar_is_node (name, folder->kind))
+      add_foreign (reading, folder, name);
+  }
   for (gsize i = 0; i < folder->queue.n_names; i++)
     g_ptr_array_add (paths, curator_path_join (folder->path, folder->queue.names[i]));
   return paths;
@@ -248,7 +241,7 @@ begin_nodes (Reading *reading)
   for (guint i = 0; i < children->len; i++) {
     const char *name = g_ptr_array_index (children, i);
     if (strcmp (name, CURATOR_LEASES_NAME) != 0 && strcmp (name, CURATOR_TURNS_NAME) != 0)
-      add_foreign_name (inspection, top, name);
+      add_foreign (reading, top, name);
   }
   reading->step = semaphore_steps;
 }
@@ -292,14 +285,14 @@ paths_of_step (Reading *reading)
   Folder *folder = &reading->folders[reading->step->folder];
 
   if (reading->step->what == READ_NODES)
-    return sort_nodes (inspection, folder);
+    return sort_nodes (reading, folder);
   if (reading->step->what == READ_OTHERS) {
     if (inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE)
       mark_semaphore_holders (inspection);
     else
       mark_queue_holders (inspection);
-    g_ptr_array_sort (inspection->odd, compare_odd);
-    return g_steal_pointer (&inspection->odd);
+    g_ptr_array_sort (reading->odd, compare_odd);
+    return g_steal_pointer (&reading->odd);
   }
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (paths, g_strdup (folder->path));
@@ -314,20 +307,30 @@ next_step (CuratorFetchPlan *plan, GArray *read, gpointer *result, GError **erro
   CuratorInspection *inspection = reading->inspection;
   const Step *step = reading->step++;
 
-  if (step->what == READ_NODES || step->what == READ_OTHERS)
-    add_nodes (reading, step->what == READ_NODES ? &reading->folders[step->folder] : NULL,
-               plan->paths, read);
-  else if (!take_folder (reading, step, &g_array_index (read, CuratorFetched, 0), error))
-    return NULL;
-  if (reading->step->what == READ_ALL) {
+  if (step->what == READ_OTHERS) {
+    add_nodes (reading, NULL, plan->paths, read);
     if (inspection->kind == CURATOR_LOCK_KIND_NONE && inspection->participants->len > 0)
       inspection->kind = CURATOR_LOCK_KIND_OTHER;
     g_ptr_array_add (inspection->foreign, NULL);
     *result = g_steal_pointer (&reading->inspection);
     return NULL;
   }
+  if (step->what == READ_NODES)
+    add_nodes (reading, &reading->folders[step->folder], plan->paths, read);
+  else if (!take_folder (reading, step, &g_array_index (read, CuratorFetched, 0), error))
+    return NULL;
   plan->kind = reading->step->what == READ_CHILDREN ? CURATOR_FETCH_CHILDREN : CURATOR_FETCH_DATA;
   return paths_of_step (reading);
+}
+
+static void
+free_participant (gpointer data)
+{
+  CuratorParticipant *participant = data;
+  g_free (participant->node_path);
+  g_clear_pointer (&participant->data, g_bytes_unref);
+  curator_tag_clear (participant);
+  g_free (participant);
 }
 
 static CURATOR_UNLOCKED CuratorOp *
@@ -335,12 +338,23 @@ start (CuratorClient *client, const char *path, gint64 deadline_us, CuratorOpDon
        gpointer data)
 {
   CURATOR_INSIDE_GATE;
-  Reading *reading = g_new0 (Reading, 1);
+  CuratorInspection *inspection = g_new (CuratorInspection, 1);
+  Reading *reading = g_new (Reading, 1);
 
-  reading->client = client;
-  reading->inspection = curator_inspection_new (path);
-  reading->folders[TOP].path = curator_client_full_path (client, path);
-  reading->step = queue_steps;
+  *inspection = (CuratorInspection){
+    .tag = CURATOR_TAG_INSPECTION,
+    .path = g_strdup (path),
+    .participants = g_ptr_array_new_with_free_func (free_participant),
+    .foreign = g_ptr_array_new_with_free_func (g_free),
+  };
+  curator_refs_init (&inspection->refs);
+  *reading = (Reading){
+    .client = client,
+    .inspection = inspection,
+    .folders[TOP].path = curator_client_full_path (client, path),
+    .odd = g_ptr_array_new_with_free_func (g_free),
+    .step = queue_steps,
+  };
   const CuratorFetchPlan plan = { CURATOR_FETCH_CHILDREN, paths_of_step (reading), next_step,
                                   reading, reading_free };
   return curator_fetch_start (client, deadline_us, &plan, done, data);

@@ -31,12 +31,10 @@ struct _CuratorInspection
   guint n_holders;
   guint n_waiting;
   GPtrArray *foreign; /* names, NULL-terminated */
-  GPtrArray *odd;     /* full paths of those that may queue; NULL once they have been read */
   gint64 next_number;
   guint64 digest; /* of the names of all its nodes: curator_grammar_digest() */
 };
 
-CuratorInspection *curator_inspection_new (const char *path);
 /* As curator_client_inspect(), within the limits of a longer call. path: the user's. */
 CuratorInspection *curator_inspect_within (const CuratorLimits *limits, const char *path,
                                            GError **error) CURATOR_UNLOCKED;

@@ -11,29 +11,6 @@
 
 #include <string.h>
 
-static void
-free_participant (gpointer data)
-{
-  CuratorParticipant *participant = data;
-  g_free (participant->node_path);
-  g_clear_pointer (&participant->data, g_bytes_unref);
-  curator_tag_clear (participant);
-  g_free (participant);
-}
-
-CuratorInspection *
-curator_inspection_new (const char *path)
-{
-  CuratorInspection *inspection = g_new0 (CuratorInspection, 1);
-  inspection->tag = CURATOR_TAG_INSPECTION;
-  curator_refs_init (&inspection->refs);
-  inspection->path = g_strdup (path);
-  inspection->participants = g_ptr_array_new_with_free_func (free_participant);
-  inspection->foreign = g_ptr_array_new_with_free_func (g_free);
-  inspection->odd = g_ptr_array_new_with_free_func (g_free);
-  return inspection;
-}
-
 CURATOR_REF_FUNC (curator_inspection_ref, CuratorInspection, INSPECTION)
 
 void
@@ -45,7 +22,6 @@ curator_inspection_unref (CuratorInspection *inspection)
     g_free (inspection->path);
     g_ptr_array_unref (inspection->participants);
     g_ptr_array_unref (inspection->foreign);
-    g_clear_pointer (&inspection->odd, g_ptr_array_unref);
     curator_tag_clear (inspection);
     g_free (inspection);
   }

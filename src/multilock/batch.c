@@ -317,7 +317,7 @@ curator_batch_steal_lease (CuratorBatch *batch, guint index)
 }
 
 void
-curator_batch_cancel (CuratorBatch *batch, GError *reason)
+curator_batch_cancel (CuratorBatch *batch)
 {
   CuratorOp *first = NULL;
 
@@ -329,10 +329,9 @@ curator_batch_cancel (CuratorBatch *batch, GError *reason)
     }
   }
   curator_client_unlock (batch->client);
-  if (first == NULL) {
-    g_error_free (reason);
+  if (first == NULL)
     return;
-  }
-  curator_op_cancel (first, reason);
+  curator_op_cancel (
+      first, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "the multi-lock was given up"));
   curator_op_unref (first);
 }

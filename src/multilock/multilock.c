@@ -52,12 +52,6 @@ multi_of (CuratorLock *lock)
   return (MultiLock *) lock;
 }
 
-static CuratorLock *
-member_at (MultiLock *multi, guint index)
-{
-  return g_ptr_array_index (multi->members, index);
-}
-
 /* Called without a mutex. Releases what was acquired, in reverse. */
 static void
 roll_back (Chain *chain)
@@ -75,12 +69,6 @@ roll_back (Chain *chain)
   chain->n_held = 0;
 }
 
-static GError *
-given_up_error (void)
-{
-  return g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "the multi-lock was given up");
-}
-
 static CURATOR_UNLOCKED void
 cancel_current (gpointer data)
 {
@@ -92,7 +80,7 @@ cancel_current (gpointer data)
   curator_client_unlock (client);
   if (current != NULL) {
     /* Its end rolls back. */
-    curator_batch_cancel (current, given_up_error ());
+    curator_batch_cancel (current);
     curator_batch_unref (current);
   }
   curator_op_unref (&chain->op);
@@ -146,7 +134,7 @@ static void
 take_over (Chain *chain, CuratorBatch *batch, guint n_held)
 {
   for (guint i = 0; i < n_held; i++) {
-    CuratorLock *member = member_at (chain->multi, chain->n_held++);
+    CuratorLock *member = g_ptr_array_index (chain->multi->members, chain->n_held++);
     g_ptr_array_add (chain->leases, chain->owner != 0
                                         ? member->klass->dup_lease (member, chain->owner)
                                         : curator_batch_steal_lease (batch, i));
@@ -233,18 +221,19 @@ static CURATOR_UNLOCKED CuratorBatch *
 start_batch (Chain *chain)
 {
   const gboolean alone = chain->once || chain->n_taken >= MAX_BATCHES;
-  CuratorBatchSpec spec = { .members = chain->multi->members,
-                            .first = chain->n_held,
-                            .n = 1,
-                            .owner = chain->owner,
-                            .deadline_us = chain->deadline_us,
-                            .once = chain->once,
-                            .begun_us = chain->op.begun_us,
-                            .contender_was_shown = chain->contender_was_shown,
-                            .done = on_batch_done,
-                            .data = chain };
-  if (!alone)
-    spec.n = curator_batch_length (spec.members, spec.first, spec.owner);
+  GPtrArray *members = chain->multi->members;
+  const CuratorBatchSpec spec = {
+    .members = members,
+    .first = chain->n_held,
+    .n = alone ? 1 : curator_batch_length (members, chain->n_held, chain->owner),
+    .owner = chain->owner,
+    .deadline_us = chain->deadline_us,
+    .once = chain->once,
+    .begun_us = chain->op.begun_us,
+    .contender_was_shown = chain->contender_was_shown,
+    .done = on_batch_done,
+    .data = chain
+  };
   chain->n_taken += spec.n > 1 ? 1 : 0;
   return curator_batch_start (&spec);
 }
@@ -267,9 +256,10 @@ chain_next (Chain *chain)
     (are_all_held (chain) ? chain_succeed : chain_start_over) (chain);
     return;
   }
+  CuratorLock *member = g_ptr_array_index (chain->multi->members, chain->n_held);
   const guint n_done = chain->n_done;
   curator_op_ref (&chain->op);
-  if (curator_lock_moves (member_at (chain->multi, chain->n_held), client, chain_go_on, chain))
+  if (curator_lock_moves (member, client, chain_go_on, chain))
     return;
   curator_op_ref (&chain->op);
   CuratorBatch *batch = start_batch (chain);
@@ -279,7 +269,7 @@ chain_next (Chain *chain)
     chain->current = g_steal_pointer (&batch);
   curator_client_unlock (client);
   if (batch != NULL && failed)
-    curator_batch_cancel (batch, given_up_error ());
+    curator_batch_cancel (batch);
   g_clear_pointer (&batch, curator_batch_unref);
   curator_op_unref (&chain->op);
 }

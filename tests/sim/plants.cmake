@@ -325,7 +325,7 @@ curator_plant(
   CHANGE "curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL)@"
          "for (guint i = chain->n_held@ i-- > 1@) {
               g_autoptr (GPtrArray) one = g_ptr_array_new ()@
-              g_ptr_array_add (one, member_at (chain->multi, i))@
+              g_ptr_array_add (one, g_ptr_array_index (chain->multi->members, i))@
               curator_batch_release (one, 1, chain->owner, NULL)@
             }")
 curator_plant(
