@@ -6,9 +6,7 @@
  */
 #include "inspect/fetch.h"
 
-#include "base/guards.h"
 #include "core/await.h"
-#include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
 #include "core/payload.h"

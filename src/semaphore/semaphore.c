@@ -6,7 +6,6 @@
 
 #include "base/container.h"
 #include "base/path.h"
-#include "base/tag.h"
 #include "core/async.h"
 #include "core/await.h"
 #include "core/client-record.h"
@@ -14,12 +13,8 @@
 #include "core/payload.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
-#include "lock/own_watch.h"
 #include "lock/revocation.h"
 #include "lock/wire.h"
-#include "semaphore/shared_count-private.h"
-
-#include <string.h>
 
 /* Granted while there are no more nodes than leases, in any order: a granted lease is never
  * checked again. */

@@ -13,9 +13,7 @@
 #include "semaphore/semaphore-private.h"
 
 #include "base/container.h"
-#include "base/guards.h"
 #include "base/path.h"
-#include "base/tag.h"
 #include "core/async.h"
 #include "core/await.h"
 #include "core/client-record.h"
