@@ -35,7 +35,6 @@ struct _Fetch
   Slot *slots CURATOR_GUARDED;
   guint next CURATOR_GUARDED; /* index of the next path to read in this try */
   guint in_flight CURATOR_GUARDED;
-  guint n_answered CURATOR_GUARDED;
   int failure CURATOR_GUARDED; /* of this try: ZOK, or no answer of a server */
 };
 
@@ -89,7 +88,6 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     fetch->failure = rc;
   } else {
     slot->answered = TRUE;
-    fetch->n_answered++;
     take_reply (fetch, &g_array_index (fetch->results, CuratorFetched, index), rc, reply);
   }
   send_more (fetch);
@@ -125,7 +123,6 @@ begin_batch (Fetch *fetch)
   g_array_set_clear_func (fetch->results, clear_fetched);
   g_array_set_size (fetch->results, n);
   fetch->slots = g_new0 (Slot, n);
-  fetch->n_answered = 0;
   for (guint i = 0; i < n; i++)
     fetch->slots[i].fetch = fetch;
   if (n > 0)
@@ -188,7 +185,8 @@ send_more (Fetch *fetch)
   } else if (fetch->failure != ZOK) {
     curator_retry_loop_stop (&fetch->loop);
     fetch_give_up (fetch, fetch->failure);
-  } else if (fetch->n_answered == fetch->plan.paths->len) {
+  } else {
+    /* Every path was sent, in this try or one before, and answered. */
     curator_retry_loop_stop (&fetch->loop);
     end_batch (fetch);
   }

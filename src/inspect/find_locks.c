@@ -27,8 +27,7 @@ typedef struct
   const CuratorLimits *limits;
   GHashTable *found;   /* full paths */
   GHashTable *digests; /* NULL, or full path to the digest of its children */
-  GPtrArray *level;    /* full paths to list now */
-  GPtrArray *next;     /* full paths of the next level */
+  GPtrArray *level;    /* full paths to list: of the next level while one is walked */
   GPtrArray *leaves;   /* full paths of this level without children: perhaps of other programs */
   guint left;          /* how many nodes may still be listed */
   gboolean keeps;      /* lists are kept for the next walk */
@@ -41,7 +40,6 @@ walk_clear (Walk *walk)
 {
   g_hash_table_unref (walk->found);
   g_ptr_array_unref (walk->level);
-  g_ptr_array_unref (walk->next);
   g_ptr_array_unref (walk->leaves);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Walk, walk_clear)
@@ -66,7 +64,7 @@ visit (Walk *walk, const char *path, const GPtrArray *children)
       has_lease_nodes = TRUE;
     /* Only /zookeeper is the server's. */
     else if (strcmp (path, "/") != 0 || strcmp (name, "zookeeper") != 0)
-      g_ptr_array_add (walk->next, curator_path_join (path, name));
+      g_ptr_array_add (walk->level, curator_path_join (path, name));
   }
   if (children->len == 0 && curator_grammar_may_queue (path))
     g_ptr_array_add (walk->leaves, g_strdup (path));
@@ -92,13 +90,13 @@ is_missing_chroot (Walk *walk, const char *path, int rc, GError **error)
 
 /* Visits those whose children are known. Returns the others: full paths to be listed. */
 static CURATOR_UNLOCKED GPtrArray *
-visit_known (Walk *walk)
+visit_known (Walk *walk, const GPtrArray *level)
 {
   GPtrArray *unknown = g_ptr_array_new_with_free_func (g_free);
 
   curator_client_lock (walk->client);
-  for (guint i = 0; i < walk->level->len; i++) {
-    const char *path = g_ptr_array_index (walk->level, i);
+  for (guint i = 0; i < level->len; i++) {
+    const char *path = g_ptr_array_index (level, i);
     g_autoptr (GPtrArray) children =
         walk->keeps && !walk->is_first ? curator_listing_dup (walk->client, path) : NULL;
     if (children != NULL) {
@@ -143,12 +141,15 @@ find_others (Walk *walk, GError **error)
 static CURATOR_UNLOCKED gboolean
 walk_level (Walk *walk, GError **error)
 {
-  if (walk->level->len > walk->left) {
-    g_ptr_array_set_size (walk->level, (int) walk->left);
+  g_autoptr (GPtrArray) level = g_steal_pointer (&walk->level);
+
+  walk->level = g_ptr_array_new_with_free_func (g_free);
+  if (level->len > walk->left) {
+    g_ptr_array_set_size (level, (int) walk->left);
     walk->complete = FALSE;
   }
-  walk->left -= walk->level->len;
-  g_autoptr (GPtrArray) unknown = visit_known (walk);
+  walk->left -= level->len;
+  g_autoptr (GPtrArray) unknown = visit_known (walk, level);
   g_autoptr (GArray) listed = curator_fetch (walk->limits, CURATOR_FETCH_CHILDREN, unknown, error);
   if (listed == NULL)
     return FALSE;
@@ -201,21 +202,15 @@ find_locks (const CuratorLimits *limits, const char *path, guint max_nodes, GHas
                          .limits = limits,
                          .found = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL),
                          .level = g_ptr_array_new_with_free_func (g_free),
-                         .next = g_ptr_array_new_with_free_func (g_free),
                          .leaves = g_ptr_array_new_with_free_func (g_free),
                          .left = max_nodes > 0 ? max_nodes : DEFAULT_MAX_NODES,
                          .keeps = keeps,
                          .is_first = TRUE,
                          .complete = TRUE };
   g_ptr_array_add (walk.level, curator_client_full_path (limits->client, path));
-  while (walk.level->len > 0) {
+  while (walk.level->len > 0)
     if (!walk_level (&walk, error))
       return NULL;
-    GPtrArray *done = walk.level;
-    walk.level = walk.next;
-    walk.next = done;
-    g_ptr_array_set_size (walk.next, 0);
-  }
   if (complete != NULL)
     *complete = walk.complete;
   return walk_result (&walk);
@@ -287,11 +282,9 @@ curator_client_inspect_all (CuratorClient *client, const char *path, GPtrArray *
                             GError **error)
 {
   CURATOR_INSIDE_GATE;
-  g_return_val_if_fail (CURATOR_IS_CLIENT (client), NULL);
-  g_return_val_if_fail (curator_is_cancellable (cancellable), NULL);
+  CURATOR_CHECK_WAITING (CURATOR_IS_CLIENT (client), cancellable, error, NULL);
   g_return_val_if_fail (previous == NULL || curator_is_array_of (previous, CURATOR_TAG_INSPECTION),
                         NULL);
-  g_return_val_if_fail (error == NULL || *error == NULL, NULL);
   CuratorLimits limits;
   if (!curator_limits_init (&limits, client, timeout_ms, cancellable, error))
     return NULL;

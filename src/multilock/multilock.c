@@ -32,10 +32,7 @@ typedef struct
 {
   CuratorOp op;
   MultiLock *multi;
-  guint64 owner;
-  gint64 deadline_us; /* of each member, which knows why it was not granted in time */
-  gboolean once;
-  gboolean contender_was_shown; /* for a member's contender; as in the operation of each member */
+  CuratorBatchSpec next; /* its deadline is each member's, which knows why it was not granted */
   guint n_held;
   GPtrArray *leases; /* of the members held; NULL for one that owner no longer holds */
   guint n_taken;     /* batches of several members */
@@ -57,8 +54,8 @@ static void
 roll_back (Chain *chain)
 {
   CURATOR_INSIDE_GATE;
-  if (chain->owner != 0) {
-    curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL);
+  if (chain->next.owner != 0) {
+    curator_batch_release (chain->multi->members, chain->n_held, chain->next.owner, NULL);
   } else {
     g_autoptr (GPtrArray) reversed = g_ptr_array_new ();
     for (guint i = chain->leases->len; i-- > 0;)
@@ -135,8 +132,8 @@ take_over (Chain *chain, CuratorBatch *batch, guint n_held)
 {
   for (guint i = 0; i < n_held; i++) {
     CuratorLock *member = g_ptr_array_index (chain->multi->members, chain->n_held++);
-    g_ptr_array_add (chain->leases, chain->owner != 0
-                                        ? member->klass->dup_lease (member, chain->owner)
+    g_ptr_array_add (chain->leases, chain->next.owner != 0
+                                        ? member->klass->dup_lease (member, chain->next.owner)
                                         : curator_batch_steal_lease (batch, i));
   }
 }
@@ -148,7 +145,7 @@ on_batch_done (CuratorBatch *batch, guint n_held, const GError *error, gboolean 
   Chain *chain = data;
   CuratorClient *client = chain->op.client;
 
-  chain->contender_was_shown = chain->contender_was_shown || contender_was_shown;
+  chain->next.contender_was_shown = chain->next.contender_was_shown || contender_was_shown;
   take_over (chain, batch, n_held);
   curator_client_lock (client);
   CuratorBatch *ended = g_steal_pointer (&chain->current);
@@ -185,7 +182,7 @@ chain_succeed (Chain *chain)
 
   curator_client_lock (client);
   const gboolean failed = chain->failure != NULL;
-  if (!failed && chain->owner == 0)
+  if (!failed && chain->next.owner == 0)
     whole = curator_lease_new_composite (g_steal_pointer (&chain->leases));
   if (!failed)
     curator_op_finish (&chain->op, whole != NULL ? curator_lease_ref (whole) : NULL, NULL);
@@ -204,7 +201,7 @@ chain_start_over (Chain *chain)
 
   roll_back (chain);
   curator_client_lock (client);
-  if (chain->once && chain->failure == NULL)
+  if (chain->next.once && chain->failure == NULL)
     chain->failure = g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
                                           "a member was lost while the others were acquired");
   const gboolean failed = chain->failure != NULL;
@@ -220,22 +217,13 @@ chain_start_over (Chain *chain)
 static CURATOR_UNLOCKED CuratorBatch *
 start_batch (Chain *chain)
 {
-  const gboolean alone = chain->once || chain->n_taken >= MAX_BATCHES;
-  GPtrArray *members = chain->multi->members;
-  const CuratorBatchSpec spec = {
-    .members = members,
-    .first = chain->n_held,
-    .n = alone ? 1 : curator_batch_length (members, chain->n_held, chain->owner),
-    .owner = chain->owner,
-    .deadline_us = chain->deadline_us,
-    .once = chain->once,
-    .begun_us = chain->op.begun_us,
-    .contender_was_shown = chain->contender_was_shown,
-    .done = on_batch_done,
-    .data = chain
-  };
-  chain->n_taken += spec.n > 1 ? 1 : 0;
-  return curator_batch_start (&spec);
+  CuratorBatchSpec *next = &chain->next;
+  const gboolean alone = next->once || chain->n_taken >= MAX_BATCHES;
+  next->first = chain->n_held;
+  next->n = alone ? 1 : curator_batch_length (next->members, next->first, next->owner);
+  next->begun_us = chain->op.begun_us;
+  chain->n_taken += next->n > 1 ? 1 : 0;
+  return curator_batch_start (next);
 }
 
 static CURATOR_UNLOCKED void
@@ -286,9 +274,12 @@ multi_acquire (CuratorLock *lock, guint64 owner, gint64 deadline_us, gboolean on
   Chain *chain = curator_op_alloc (sizeof *chain, &klass, client, G_MAXINT64, done, data);
 
   chain->multi = multi_of (curator_lock_ref (lock));
-  chain->owner = owner;
-  chain->deadline_us = deadline_us;
-  chain->once = once;
+  chain->next = (CuratorBatchSpec){ .members = chain->multi->members,
+                                    .owner = owner,
+                                    .deadline_us = deadline_us,
+                                    .once = once,
+                                    .done = on_batch_done,
+                                    .data = chain };
   curator_gate_enter ();
   chain->leases = g_ptr_array_new_with_free_func (unref_lease);
   curator_gate_leave ();

@@ -72,7 +72,7 @@ curator_semaphore_new_with_shared_count (CuratorClient *client, const char *path
                                          CuratorSharedCount *count, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && CURATOR_IS_SHARED_COUNT (count), error, NULL);
-  if (count->client != client) {
+  if (curator_shared_count_get_client (count) != client) {
     g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                          "the shared count belongs to another client");
     return NULL;
@@ -136,21 +136,24 @@ curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, 
   g_clear_pointer (&before, g_bytes_unref);
 }
 
+/* NULL with an error, without a call of done. */
 static CuratorOp *
 start_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gint64 timeout_ms,
-                  CuratorOpDone done, gpointer data)
+                  CuratorOpDone done, gpointer data, GError **error)
 {
+  if (!curator_check_release (semaphore->client, timeout_ms, error))
+    return NULL;
   CuratorOp *whole = curator_release_new (semaphore->client, timeout_ms, done, data);
   curator_release_split (whole, leases->len);
   for (guint i = 0; i < leases->len; i++) {
     CuratorLease *lease = g_ptr_array_index (leases, i);
     CuratorClient *client = curator_lease_get_client (lease);
-    g_autoptr (GError) error = NULL;
+    g_autoptr (GError) forked = NULL;
     /* It may be another client's, of before a fork. */
-    if (curator_client_check_forked (client, &error))
+    if (curator_client_check_forked (client, &forked))
       curator_lease_release_start (lease, curator_release_part (whole, client));
     else
-      curator_release_part_ended (whole, error);
+      curator_release_part_ended (whole, forked);
   }
   return whole;
 }
@@ -164,11 +167,10 @@ curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gi
                          FALSE);
   CuratorAwait await;
 
-  if (!curator_check_release (semaphore->client, timeout_ms, error))
-    return FALSE;
   curator_await_init (&await, semaphore->client);
-  CuratorOp *whole = start_return_all (semaphore, leases, timeout_ms, curator_await_done, &await);
-  return curator_await_op (&await, whole, cancellable, NULL, error);
+  CuratorOp *whole =
+      start_return_all (semaphore, leases, timeout_ms, curator_await_done, &await, error);
+  return whole != NULL && curator_await_op (&await, whole, cancellable, NULL, error);
 }
 
 CURATOR_DESTROY_FUNC (unref_semaphore, curator_semaphore_unref)
@@ -192,10 +194,8 @@ curator_semaphore_return_all_then (CuratorSemaphore *semaphore, GPtrArray *lease
       curator_async_new (semaphore->client, curator_semaphore_ref (semaphore), unref_semaphore,
                          deliver_return, G_CALLBACK (callback), user_data);
   GError *error = NULL;
-  CuratorOp *op = curator_check_release (semaphore->client, timeout_ms, &error)
-                      ? start_return_all (semaphore, leases, timeout_ms, curator_async_done, async)
-                      : NULL;
-
+  CuratorOp *op =
+      start_return_all (semaphore, leases, timeout_ms, curator_async_done, async, &error);
   curator_async_started (async, op, cancellable, error);
 }
 

@@ -127,34 +127,25 @@ release_all (Acquire *acquire)
 
 /* Takes error. */
 static CURATOR_LOCKED void
-acquire_fail (Acquire *acquire, GError *error)
+acquire_fail (CuratorOp *op, GError *error)
 {
+  Acquire *acquire = (Acquire *) op;
   CuratorOp *current = g_steal_pointer (&acquire->current);
 
   curator_retry_loop_stop (&acquire->restarts);
   if (current != NULL && !current->finished)
     current->klass->cancel (current, g_error_copy (error));
   release_all (acquire);
-  curator_op_finish (&acquire->op, NULL, error);
+  curator_op_finish (op, NULL, error);
   if (current != NULL)
-    curator_client_after_unlock (acquire->op.client, unref_op, current);
-}
-
-/* The turn is lost: starts over, as often as the retry policy allows. */
-static CURATOR_LOCKED void
-acquire_restart (Acquire *acquire)
-{
-  release_all (acquire);
-  if (acquire->restarts.start_us == 0)
-    acquire->restarts.start_us = curator_client_now_us (acquire->op.client);
-  curator_retry_loop_again (&acquire->restarts, ZSESSIONEXPIRED);
+    curator_client_after_unlock (op->client, unref_op, current);
 }
 
 static CURATOR_LOCKED void
 on_retries_exhausted (gpointer data, int rc)
 {
   Acquire *acquire = data;
-  acquire_fail (acquire,
+  acquire_fail (&acquire->op,
                 curator_request_error (acquire->op.client, rc, "acquiring",
                                        curator_lock_internals_shown (acquire->semaphore->leases),
                                        acquire->op.begun_us));
@@ -214,11 +205,15 @@ attempt_done (CuratorOp *op, gpointer lease, const GError *error, gpointer data)
                        ended != NULL && ended->contender_was_shown);
   if (acquire->op.finished) {
     unwanted = lease;
+  } else if (acquire->turn != NULL
+             && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)) {
+    /* The turn is lost: starts over, as often as the retry policy allows. */
+    release_all (acquire);
+    if (acquire->restarts.start_us == 0)
+      acquire->restarts.start_us = curator_client_now_us (client);
+    curator_retry_loop_again (&acquire->restarts, ZSESSIONEXPIRED);
   } else if (error != NULL) {
-    if (acquire->turn != NULL && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST))
-      acquire_restart (acquire);
-    else
-      acquire_fail (acquire, g_error_copy (error));
+    acquire_fail (&acquire->op, g_error_copy (error));
   } else {
     if (acquire->turn == NULL)
       hold_turn (acquire, lease);
@@ -232,12 +227,6 @@ attempt_done (CuratorOp *op, gpointer lease, const GError *error, gpointer data)
   curator_op_unref (&acquire->op);
 }
 
-static CURATOR_LOCKED void
-acquire_cancel (CuratorOp *op, GError *reason)
-{
-  acquire_fail ((Acquire *) op, reason);
-}
-
 /* The attempt in progress knows whether a contender is in front. One that ends because the turn was
  * lost does not. */
 static CURATOR_LOCKED GError *
@@ -246,10 +235,9 @@ acquire_timed_out (CuratorOp *op)
   Acquire *acquire = (Acquire *) op;
   CuratorOp *current = acquire->current;
 
-  if (current != NULL && current->finished) {
-    /* Its end is about to be handled: it decides. */
+  /* Its end is about to be handled: it decides. */
+  if (current != NULL && current->finished)
     return NULL;
-  }
   if (current != NULL) {
     curator_op_continue (current, op->begun_us, op->contender_was_shown);
     g_autoptr (GError) error = current->klass->timed_out (current);
@@ -272,7 +260,7 @@ CuratorOp *
 curator_semaphore_begin (CuratorSemaphore *semaphore, guint n, gint64 deadline_us, gboolean once,
                          CuratorOpDone done, gpointer data)
 {
-  static const CuratorOpClass klass = { .cancel = acquire_cancel,
+  static const CuratorOpClass klass = { .cancel = acquire_fail,
                                         .timed_out = acquire_timed_out,
                                         .finalize = acquire_finalize };
   CuratorClient *client = semaphore->client;

@@ -322,11 +322,11 @@ curator_plant(
 # --- the multi-lock ---
 curator_plant(
   multilock_keeps_the_first RECIPE multilock FILE multilock/multilock.c EXPECT "still held|residue|hang|is not above"
-  CHANGE "curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL)@"
+  CHANGE "curator_batch_release (chain->multi->members, chain->n_held, chain->next.owner, NULL)@"
          "for (guint i = chain->n_held@ i-- > 1@) {
               g_autoptr (GPtrArray) one = g_ptr_array_new ()@
               g_ptr_array_add (one, g_ptr_array_index (chain->multi->members, i))@
-              curator_batch_release (one, 1, chain->owner, NULL)@
+              curator_batch_release (one, 1, chain->next.owner, NULL)@
             }")
 curator_plant(
   multilock_keeps_a_lost_member SCENE test_member_lost_while_waiting FILE multilock/multilock.c EXPECT "expectation failed"
@@ -346,15 +346,15 @@ curator_plant(
 curator_plant(
   multilock_tries_together TEST test_sim_together.c SCENE test_one_try_wins
   FILE multilock/multilock.c EXPECT "n_holders == 1"
-  CHANGE "chain->once || chain->n_taken" "chain->n_taken")
+  CHANGE "next->once || chain->n_taken" "chain->n_taken")
 # The same, with a second try of one member after another: another contender's first try may still refuse it.
 curator_plant(
   multilock_tries_together_then_alone TEST test_sim_together.c SCENE test_one_try_wins
   FILE multilock/multilock.c EXPECT "n_holders == 1"
-  CHANGE "chain->once || chain->n_taken" "chain->n_taken"
+  CHANGE "next->once || chain->n_taken" "chain->n_taken"
          "take_over (chain, batch, n_held)@"
          "take_over (chain, batch, n_held)@
-  if (error != NULL && chain->once && chain->n_taken == 1) {
+  if (error != NULL && chain->next.once && chain->n_taken == 1) {
     roll_back (chain)@
     chain->n_taken = MAX_BATCHES@
     error = NULL@
