@@ -76,18 +76,6 @@ visit (Walk *walk, const char *path, const GPtrArray *children)
     g_hash_table_add (walk->found, g_strdup (path));
 }
 
-/* Only the root of a chroot can be missing. */
-static gboolean
-is_missing_chroot (Walk *walk, const char *path, int rc, GError **error)
-{
-  g_autoptr (GError) missing = curator_parents_chroot_error (walk->client, rc);
-
-  if (missing == NULL || strcmp (path, walk->client->settings.servers->chroot) != 0)
-    return FALSE;
-  g_propagate_error (error, g_steal_pointer (&missing));
-  return TRUE;
-}
-
 /* Visits those whose children are known. Returns the others: full paths to be listed. */
 static CURATOR_UNLOCKED GPtrArray *
 visit_known (Walk *walk, const GPtrArray *level)
@@ -109,17 +97,6 @@ visit_known (Walk *walk, const GPtrArray *level)
   }
   curator_client_unlock (walk->client);
   return unknown;
-}
-
-static CURATOR_UNLOCKED void
-visit_listed (Walk *walk, const char *path, GPtrArray *children)
-{
-  if (walk->keeps) {
-    curator_client_lock (walk->client);
-    curator_listing_end (walk->client, path, children);
-    curator_client_unlock (walk->client);
-  }
-  visit (walk, path, children);
 }
 
 /* A leaf that is somebody's makes its parent a lock, whatever its name. */
@@ -156,10 +133,19 @@ walk_level (Walk *walk, GError **error)
   for (guint i = 0; i < listed->len; i++) {
     const CuratorFetched *fetched = &g_array_index (listed, CuratorFetched, i);
     const char *path = g_ptr_array_index (unknown, i);
-    if (fetched->rc == ZOK)
-      visit_listed (walk, path, fetched->children);
-    else if (is_missing_chroot (walk, path, fetched->rc, error))
+    g_autoptr (GError) missing = curator_parents_chroot_error (walk->client, fetched->rc);
+    /* Only the root of a chroot can be missing. */
+    if (missing != NULL && strcmp (path, walk->client->settings.servers->chroot) == 0) {
+      g_propagate_error (error, g_steal_pointer (&missing));
       return FALSE;
+    }
+    if (fetched->rc == ZOK && walk->keeps) {
+      curator_client_lock (walk->client);
+      curator_listing_end (walk->client, path, fetched->children);
+      curator_client_unlock (walk->client);
+    }
+    if (fetched->rc == ZOK)
+      visit (walk, path, fetched->children);
     else if (fetched->rc != ZNONODE)
       walk->complete = FALSE;
   }
