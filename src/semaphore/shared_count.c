@@ -225,15 +225,14 @@ curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, 
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   if (!curator_lock_check_path (client, path, error))
     return NULL;
-  CuratorSharedCount *count = g_new0 (CuratorSharedCount, 1);
-  count->tag = CURATOR_TAG_SHARED_COUNT;
+  CuratorSharedCount *count = g_new (CuratorSharedCount, 1);
+  *count = (CuratorSharedCount){ .tag = CURATOR_TAG_SHARED_COUNT,
+                                 .client = curator_client_ref (client),
+                                 .given = g_strdup (path),
+                                 .path = curator_client_full_path (client, path),
+                                 .seed = seed,
+                                 .value = seed };
   curator_refs_init (&count->refs);
-  count->client = curator_client_ref (client);
-  count->given = g_strdup (path);
-  count->path = curator_client_full_path (client, path);
-  count->seed = seed;
-  curator_not_shared ();
-  count->value = seed;
   return count;
 }
 
