@@ -6,9 +6,7 @@
  */
 #include "inspect/fetch.h"
 
-#include "base/guards.h"
 #include "core/await.h"
-#include "core/client-record.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
 #include "core/payload.h"
@@ -24,7 +22,6 @@ typedef struct _Fetch Fetch;
 typedef struct
 {
   Fetch *fetch;
-  guint index;
   CuratorRequest *request;
   gboolean answered;
 } Slot;
@@ -38,7 +35,6 @@ struct _Fetch
   Slot *slots CURATOR_GUARDED;
   guint next CURATOR_GUARDED; /* index of the next path to read in this try */
   guint in_flight CURATOR_GUARDED;
-  guint n_answered CURATOR_GUARDED;
   int failure CURATOR_GUARDED; /* of this try: ZOK, or no answer of a server */
 };
 
@@ -52,24 +48,31 @@ clear_fetched (gpointer data)
 
 static void send_more (Fetch *fetch) CURATOR_LOCKED;
 
+GPtrArray *
+curator_copy_names (const struct String_vector *names)
+{
+  GPtrArray *copy = g_ptr_array_new_with_free_func (g_free);
+  for (int i = 0; names != NULL && i < names->count; i++)
+    g_ptr_array_add (copy, g_strdup (names->data[i]));
+  return copy;
+}
+
 static CURATOR_LOCKED void
 take_reply (const Fetch *fetch, CuratorFetched *fetched, int rc, const CuratorZkReply *reply)
 {
   fetched->rc = rc;
   if (rc != ZOK)
     return;
-  if (fetch->plan.kind != CURATOR_FETCH_CHILDREN)
-    fetched->stat = *reply->stat;
+  if (fetch->plan.kind == CURATOR_FETCH_CHILDREN) {
+    fetched->children = curator_copy_names (reply->children);
+    return;
+  }
+  fetched->stat = *reply->stat;
   if (fetch->plan.kind == CURATOR_FETCH_DATA) {
     g_autoptr (GBytes) read =
         g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
     fetched->data = curator_payload_unpack (fetch->op.client, read);
   }
-  if (fetch->plan.kind != CURATOR_FETCH_CHILDREN)
-    return;
-  fetched->children = g_ptr_array_new_with_free_func (g_free);
-  for (int i = 0; reply->children != NULL && i < reply->children->count; i++)
-    g_ptr_array_add (fetched->children, g_strdup (reply->children->data[i]));
 }
 
 static CURATOR_LOCKED void
@@ -77,6 +80,7 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   Slot *slot = data;
   Fetch *fetch = slot->fetch;
+  const gsize index = (gsize) (slot - fetch->slots);
 
   slot->request = NULL;
   fetch->in_flight--;
@@ -84,25 +88,9 @@ on_reply (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     fetch->failure = rc;
   } else {
     slot->answered = TRUE;
-    fetch->n_answered++;
-    take_reply (fetch, &g_array_index (fetch->results, CuratorFetched, slot->index), rc, reply);
+    take_reply (fetch, &g_array_index (fetch->results, CuratorFetched, index), rc, reply);
   }
   send_more (fetch);
-}
-
-static CURATOR_LOCKED void
-send_one (Fetch *fetch, guint i)
-{
-  Slot *slot = &fetch->slots[i];
-  const char *path = g_ptr_array_index (fetch->plan.paths, i);
-  CuratorSession *session = fetch->op.client->session;
-
-  fetch->in_flight++;
-  slot->request = fetch->plan.kind == CURATOR_FETCH_STAT
-                      ? curator_request_exists (session, path, FALSE, on_reply, slot)
-                  : fetch->plan.kind == CURATOR_FETCH_DATA
-                      ? curator_request_get (session, path, FALSE, on_reply, slot)
-                      : curator_request_get_children (session, path, FALSE, on_reply, slot);
 }
 
 static CURATOR_LOCKED void
@@ -135,11 +123,8 @@ begin_batch (Fetch *fetch)
   g_array_set_clear_func (fetch->results, clear_fetched);
   g_array_set_size (fetch->results, n);
   fetch->slots = g_new0 (Slot, n);
-  fetch->n_answered = 0;
-  for (guint i = 0; i < n; i++) {
+  for (guint i = 0; i < n; i++)
     fetch->slots[i].fetch = fetch;
-    fetch->slots[i].index = i;
-  }
   if (n > 0)
     curator_retry_loop_begin (&fetch->loop);
   else
@@ -159,18 +144,17 @@ static CURATOR_LOCKED void
 end_batch (Fetch *fetch)
 {
   CuratorFetchPlan *plan = &fetch->plan;
-  GArray *read = g_steal_pointer (&fetch->results);
   gpointer result = NULL;
   GError *error = NULL;
 
-  clear_batch (fetch);
   if (plan->next == NULL) {
-    curator_op_finish (&fetch->op, read, NULL);
+    curator_op_finish (&fetch->op, g_steal_pointer (&fetch->results), NULL);
     return;
   }
-  plan->paths = plan->next (plan->reading, read, &plan->kind, &result, &error);
-  g_array_unref (read);
-  if (plan->paths != NULL)
+  GPtrArray *next = plan->next (plan, fetch->results, &result, &error);
+  clear_batch (fetch);
+  plan->paths = next;
+  if (next != NULL)
     begin_batch (fetch);
   else
     curator_op_finish (&fetch->op, result, error);
@@ -179,11 +163,20 @@ end_batch (Fetch *fetch)
 static CURATOR_LOCKED void
 send_more (Fetch *fetch)
 {
+  static CuratorRequest *(*const reads[]) (CuratorSession *, const char *, gboolean,
+                                           CuratorRequestDone, gpointer) = {
+    [CURATOR_FETCH_STAT] = curator_request_exists,
+    [CURATOR_FETCH_DATA] = curator_request_get,
+    [CURATOR_FETCH_CHILDREN] = curator_request_get_children,
+  };
   while (fetch->failure == ZOK && fetch->in_flight < MAX_IN_FLIGHT
          && fetch->next < fetch->plan.paths->len) {
-    const guint i = fetch->next++;
-    if (!fetch->slots[i].answered)
-      send_one (fetch, i);
+    const char *path = g_ptr_array_index (fetch->plan.paths, fetch->next);
+    Slot *slot = &fetch->slots[fetch->next++];
+    if (slot->answered)
+      continue;
+    fetch->in_flight++;
+    slot->request = reads[fetch->plan.kind](fetch->op.client->session, path, FALSE, on_reply, slot);
   }
   if (fetch->in_flight > 0)
     return;
@@ -192,7 +185,8 @@ send_more (Fetch *fetch)
   } else if (fetch->failure != ZOK) {
     curator_retry_loop_stop (&fetch->loop);
     fetch_give_up (fetch, fetch->failure);
-  } else if (fetch->n_answered == fetch->plan.paths->len) {
+  } else {
+    /* Every path was sent, in this try or one before, and answered. */
     curator_retry_loop_stop (&fetch->loop);
     end_batch (fetch);
   }
@@ -256,16 +250,6 @@ curator_fetch_start (CuratorClient *client, gint64 deadline_us, const CuratorFet
   return &fetch->op;
 }
 
-/* The operation may outlive the call, so it has its own copy. */
-static GPtrArray *
-copy_paths (GPtrArray *paths)
-{
-  GPtrArray *copy = g_ptr_array_new_full (paths->len, g_free);
-  for (guint i = 0; i < paths->len; i++)
-    g_ptr_array_add (copy, g_strdup (g_ptr_array_index (paths, i)));
-  return copy;
-}
-
 GArray *
 curator_fetch (const CuratorLimits *limits, CuratorFetchKind kind, GPtrArray *paths, GError **error)
 {
@@ -275,7 +259,7 @@ curator_fetch (const CuratorLimits *limits, CuratorFetchKind kind, GPtrArray *pa
   if (!curator_client_check_usable (limits->client, error))
     return NULL;
   curator_await_init (&await, limits->client);
-  const CuratorFetchPlan plan = { .kind = kind, .paths = copy_paths (paths) };
+  const CuratorFetchPlan plan = { .kind = kind, .paths = g_ptr_array_ref (paths) };
   CuratorOp *op =
       curator_fetch_start (limits->client, limits->deadline_us, &plan, curator_await_done, &await);
   return curator_await_op (&await, op, limits->cancellable, &result, error) ? result : NULL;

@@ -23,27 +23,29 @@ typedef struct
 /* With the Stat: a session owns the node, or it may not be read. */
 gboolean curator_fetched_is_owned (const CuratorFetched *fetched);
 
+/* Never NULL. */
+GPtrArray *curator_copy_names (const struct String_vector *names);
+
 /* What is read in batches. */
-typedef struct
+typedef struct _CuratorFetchPlan CuratorFetchPlan;
+struct _CuratorFetchPlan
 {
   CuratorFetchKind kind; /* of the first batch, like paths */
   GPtrArray *paths;      /* full paths; the plan's reference */
-  /* Called with the client's mutex held. Takes what has been read, one CuratorFetched for each
-   * path, in order. Returns the paths to read next, a reference, and sets their kind; NULL at the
-   * end, with either result or error. NULL: there is one batch, and the result is what
-   * curator_fetch() returns. */
-  GPtrArray *(*next) (gpointer reading, GArray *read, CuratorFetchKind *kind, gpointer *result,
-                      GError **error);
+  /* Called with the client's mutex held. read: one CuratorFetched for each of the paths, in order.
+   * Returns the paths to read next, a reference, and sets their kind; NULL at the end, with either
+   * result or error. NULL: there is one batch, and the result is what curator_fetch() returns. */
+  GPtrArray *(*next) (CuratorFetchPlan *plan, GArray *read, gpointer *result, GError **error);
   gpointer reading;
   GDestroyNotify free_reading;
-} CuratorFetchPlan;
+};
 
 /* Takes what is in plan. Fails as curator_fetch() and plan->next do. */
 CuratorOp *curator_fetch_start (CuratorClient *client, gint64 deadline_us,
                                 const CuratorFetchPlan *plan, CuratorOpDone done,
                                 gpointer data) CURATOR_UNLOCKED;
 
-/* paths: full paths. Returns one CuratorFetched for each, in order; free with g_array_unref(). NULL
+/* paths: full paths. As the operation may outlive the call, they must not change. Returns one CuratorFetched for each, in order; free with g_array_unref(). NULL
  * with error if the retry policy gives up, the client is closed, or the server refuses the client
  * rather than a read. */
 GArray *curator_fetch (const CuratorLimits *limits, CuratorFetchKind kind, GPtrArray *paths,

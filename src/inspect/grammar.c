@@ -10,63 +10,46 @@
 #define N_UUID   32
 
 const char *
-curator_grammar_mutex_key (const char *name, gpointer user_data)
+curator_grammar_key (const char *name, gpointer kind)
 {
-  return curator_queue_standard_key (name, CURATOR_LOCK_NAME);
-}
-
-const char *
-curator_grammar_latch_key (const char *name, gpointer user_data)
-{
-  return curator_queue_standard_key (name, CURATOR_LATCH_NAME);
-}
-
-const char *
-curator_grammar_lease_key (const char *name, gpointer user_data)
-{
-  return curator_queue_standard_key (name, CURATOR_LEASE_NAME);
-}
-
-const char *
-curator_grammar_rw_key (const char *name, gpointer user_data)
-{
-  const char *key = curator_queue_standard_key (name, CURATOR_READ_NAME);
-  return key != name ? key : curator_queue_standard_key (name, CURATOR_WRITE_NAME);
+  static const char *const lock_names[] = { [CURATOR_PARTICIPANT_MUTEX] = CURATOR_LOCK_NAME,
+                                            [CURATOR_PARTICIPANT_READ] = CURATOR_READ_NAME,
+                                            [CURATOR_PARTICIPANT_WRITE] = CURATOR_WRITE_NAME,
+                                            [CURATOR_PARTICIPANT_LEASE] = CURATOR_LEASE_NAME,
+                                            [CURATOR_PARTICIPANT_TURN] = CURATOR_LOCK_NAME,
+                                            [CURATOR_PARTICIPANT_LATCH] = CURATOR_LATCH_NAME };
+  const char *key = curator_queue_standard_key (name, lock_names[GPOINTER_TO_INT (kind)]);
+  return key == name && GPOINTER_TO_INT (kind) == CURATOR_PARTICIPANT_READ
+             ? curator_queue_standard_key (name, CURATOR_WRITE_NAME)
+             : key;
 }
 
 gboolean
-curator_grammar_is_writer (const char *name)
+curator_grammar_is_node (const char *name, CuratorParticipantKind kind)
 {
-  return curator_queue_standard_key (name, CURATOR_WRITE_NAME) != name;
-}
-
-gsize
-curator_grammar_count (const char *const *children, gsize n, CuratorQueueKeyFunc key)
-{
-  gsize found = 0;
-
-  for (gsize i = 0; i < n; i++) {
-    const char *digits = key (children[i], NULL);
-    found += digits != children[i] && curator_queue_parse_number (digits, NULL);
-  }
-  return found;
+  const char *digits = curator_grammar_key (name, GINT_TO_POINTER (kind));
+  return digits != name && curator_queue_parse_number (digits, NULL);
 }
 
 CuratorLockKind
 curator_grammar_kind (const char *const *children, gsize n)
 {
-  const gsize n_mutex = curator_grammar_count (children, n, curator_grammar_mutex_key);
-  const gsize n_rw = curator_grammar_count (children, n, curator_grammar_rw_key);
-  const gsize n_latch = curator_grammar_count (children, n, curator_grammar_latch_key);
+  gsize n_mutex = 0;
+  gsize n_rw = 0;
+  gsize n_latch = 0;
+  gboolean has_leases = FALSE;
 
+  for (gsize i = 0; i < n; i++) {
+    n_mutex += curator_grammar_is_node (children[i], CURATOR_PARTICIPANT_MUTEX);
+    n_rw += curator_grammar_is_node (children[i], CURATOR_PARTICIPANT_READ);
+    n_latch += curator_grammar_is_node (children[i], CURATOR_PARTICIPANT_LATCH);
+    has_leases = has_leases || strcmp (children[i], CURATOR_LEASES_NAME) == 0;
+  }
   if (n_latch > MAX (n_mutex, n_rw))
     return CURATOR_LOCK_KIND_LEADER_LATCH;
   if (n_mutex > 0 || n_rw > 0)
     return n_mutex >= n_rw ? CURATOR_LOCK_KIND_MUTEX : CURATOR_LOCK_KIND_READ_WRITE;
-  for (gsize i = 0; i < n; i++)
-    if (strcmp (children[i], CURATOR_LEASES_NAME) == 0)
-      return CURATOR_LOCK_KIND_SEMAPHORE;
-  return CURATOR_LOCK_KIND_NONE;
+  return has_leases ? CURATOR_LOCK_KIND_SEMAPHORE : CURATOR_LOCK_KIND_NONE;
 }
 
 /* Whether name ends with n of these characters. */

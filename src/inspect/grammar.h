@@ -5,18 +5,13 @@
 #include "lock/queue.h"
 #include "lock/wire.h"
 
-/* The CuratorQueueKeyFunc of each recipe; user_data is not used. */
-const char *curator_grammar_mutex_key (const char *name, gpointer user_data);
-const char *curator_grammar_rw_key (const char *name, gpointer user_data);
-const char *curator_grammar_latch_key (const char *name, gpointer user_data);
-const char *curator_grammar_lease_key (const char *name, gpointer user_data);
-
-gboolean curator_grammar_is_writer (const char *name);
+/* A CuratorQueueKeyFunc. kind: a CuratorParticipantKind other than OTHER, by GINT_TO_POINTER(); READ
+ * stands for both nodes of a read-write lock. */
+const char *curator_grammar_key (const char *name, gpointer kind);
+gboolean curator_grammar_is_node (const char *name, CuratorParticipantKind kind);
 
 /* The recipe that most of these children belong to. A semaphore has a child "leases". */
 CuratorLockKind curator_grammar_kind (const char *const *children, gsize n);
-/* The number of children that are nodes of the recipe with that key. */
-gsize curator_grammar_count (const char *const *children, gsize n, CuratorQueueKeyFunc key);
 
 /* Names as recipes of other libraries have them: ten digits of a sequence, or 32 of a UUID, at the
  * end. */

@@ -1,4 +1,5 @@
-/* Inspects one lock path: lists, sorts and reads its nodes, and finds the holders.
+/* Inspects one lock path: lists, sorts and reads its nodes, and finds the holders. Deletes nodes that
+ * no session owns.
  *
  * Mirrors getParticipantNodes(), with more detail. Threads: any; each answer is taken under the
  * client's mutex.
@@ -14,8 +15,8 @@
 #include "core/zk_error.h"
 #include "inspect/fetch.h"
 #include "inspect/grammar.h"
-#include "inspect/inspect-private.h"
 #include "inspect/inspection-private.h"
+#include "nodes/call.h"
 
 #include <string.h>
 
@@ -25,7 +26,6 @@ typedef struct
   char *path;          /* full */
   GPtrArray *children; /* a reference; NULL if it does not exist */
   gint64 next_number;
-  CuratorQueueKeyFunc key;
   CuratorParticipantKind kind; /* of its nodes; READ for those of a read-write lock */
   CuratorQueue queue;
 } Folder;
@@ -45,15 +45,16 @@ typedef struct
     READ_CHILDREN,
     READ_FOLDER,
     READ_NODES,
-    READ_OTHERS,
-    READ_ALL
+    READ_OTHERS /* the last one */
   } what;
   int folder;
 } Step;
 
 static const Step queue_steps[] = {
-  { READ_CHILDREN, TOP }, { READ_FOLDER, TOP }, { READ_NODES, TOP },
-  { READ_OTHERS, TOP },   { READ_ALL, TOP },
+  { READ_CHILDREN, TOP },
+  { READ_FOLDER, TOP },
+  { READ_NODES, TOP },
+  { READ_OTHERS, TOP },
 };
 
 /* Instead of the nodes of the top. Turns are read after leases: a contender without a turn has its
@@ -61,7 +62,7 @@ static const Step queue_steps[] = {
 static const Step semaphore_steps[] = {
   { READ_CHILDREN, LEASES }, { READ_FOLDER, LEASES }, { READ_CHILDREN, TURNS },
   { READ_FOLDER, TURNS },    { READ_NODES, LEASES },  { READ_NODES, TURNS },
-  { READ_OTHERS, TOP },      { READ_ALL, TOP },
+  { READ_OTHERS, TOP },
 };
 
 typedef struct
@@ -69,8 +70,8 @@ typedef struct
   CuratorClient *client; /* the operation's */
   CuratorInspection *inspection;
   Folder folders[N_FOLDERS];
+  GPtrArray *odd; /* full paths of foreign nodes that may queue; NULL once they are being read */
   const Step *step;
-  GPtrArray *paths; /* that are being read */
 } Reading;
 
 static void
@@ -84,135 +85,99 @@ reading_free (gpointer data)
     g_clear_pointer (&folder->children, g_ptr_array_unref);
     curator_queue_clear (&folder->queue);
   }
+  g_clear_pointer (&reading->odd, g_ptr_array_unref);
   g_clear_pointer (&reading->inspection, curator_inspection_unref);
-  g_clear_pointer (&reading->paths, g_ptr_array_unref);
   g_free (reading);
 }
 
 static void
-add_foreign_name (CuratorInspection *inspection, const Folder *folder, const char *name)
+add_foreign (Reading *reading, const Folder *folder, const char *name)
 {
-  g_ptr_array_add (inspection->foreign, g_strdup (name));
+  g_ptr_array_add (reading->inspection->foreign, g_strdup (name));
   if (curator_grammar_may_queue (name))
-    g_ptr_array_add (inspection->odd, curator_path_join (folder->path, name));
-}
-
-static void
-add_foreign (CuratorInspection *inspection, const Folder *folder)
-{
-  const CuratorQueue *queue = &folder->queue;
-  g_autoptr (GHashTable) ours = g_hash_table_new (NULL, NULL);
-
-  for (gsize i = 0; i < queue->n_names; i++)
-    g_hash_table_add (ours, queue->names[i]);
-  for (guint i = 0; i < folder->children->len; i++) {
-    const char *name = g_ptr_array_index (folder->children, i);
-    if (!g_hash_table_contains (ours, name))
-      add_foreign_name (inspection, folder, name);
-  }
-}
-
-/* Adds the node that was read as number i. */
-static CuratorParticipant *
-add_participant (const Reading *reading, guint i, CuratorParticipantKind kind,
-                 const CuratorFetched *fetched)
-{
-  const char *path = g_ptr_array_index (reading->paths, i);
-  CuratorParticipant *participant = curator_inspection_add (reading->inspection, kind);
-
-  participant->node_path = g_strdup (curator_client_user_path (reading->client, path));
-  participant->is_readable = fetched->rc == ZOK;
-  participant->data =
-      fetched->data != NULL ? g_bytes_ref (fetched->data) : g_bytes_new_static ("", 0);
-  if (participant->is_readable) {
-    participant->session_id = fetched->stat.ephemeralOwner;
-    participant->czxid = fetched->stat.czxid;
-    participant->ctime_ms = fetched->stat.ctime;
-  }
-  return participant;
-}
-
-static CuratorParticipantKind
-kind_of_node (CuratorParticipantKind kind, const char *name)
-{
-  const gboolean is_rw = kind == CURATOR_PARTICIPANT_READ || kind == CURATOR_PARTICIPANT_WRITE;
-  if (!is_rw)
-    return kind;
-  return curator_grammar_is_writer (name) ? CURATOR_PARTICIPANT_WRITE : CURATOR_PARTICIPANT_READ;
+    g_ptr_array_add (reading->odd, curator_path_join (folder->path, name));
 }
 
 /* Sorts the lock nodes of a folder. Returns their full paths. */
 static GPtrArray *
-sort_nodes (CuratorInspection *inspection, Folder *folder)
+sort_nodes (Reading *reading, Folder *folder)
 {
+  CuratorInspection *inspection = reading->inspection;
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
 
   if (folder->children == NULL)
     return paths;
   curator_queue_init (&folder->queue, (const char *const *) folder->children->pdata,
-                      folder->children->len, folder->key, NULL);
+                      folder->children->len, curator_grammar_key, GINT_TO_POINTER (folder->kind));
   inspection->digest += curator_grammar_digest (folder->children);
-  inspection->is_exhausted =
-      inspection->is_exhausted || folder->next_number > CURATOR_QUEUE_LAST_NUMBER;
   inspection->next_number = MAX (inspection->next_number, folder->next_number);
-  add_foreign (inspection, folder);
+  for (guint i = 0; i < folder->children->len; i++) {
+    const char *name = g_ptr_array_index (folder->children, i);
+    if (!curator_grammar_is_node (name, folder->kind))
+      add_foreign (reading, folder, name);
+  }
   for (gsize i = 0; i < folder->queue.n_names; i++)
     g_ptr_array_add (paths, curator_path_join (folder->path, folder->queue.names[i]));
   return paths;
 }
 
-/* Adds the lock nodes of a folder in order, without those deleted since it was listed. */
+static CuratorParticipantKind
+kind_of_node (CuratorParticipantKind kind, const char *name)
+{
+  return kind == CURATOR_PARTICIPANT_READ
+                 && curator_queue_standard_key (name, CURATOR_WRITE_NAME) != name
+             ? CURATOR_PARTICIPANT_WRITE
+             : kind;
+}
+
+/* Adds the lock nodes of a folder in order, without those deleted since it was listed; or, without a
+ * folder, the nodes of other programs that are somebody's. Whether one of these holds is not
+ * known. */
 static void
-add_nodes (const Reading *reading, const Folder *folder, GArray *read)
+add_nodes (const Reading *reading, const Folder *folder, const GPtrArray *paths, GArray *read)
 {
   for (guint i = 0; i < read->len; i++) {
     const CuratorFetched *fetched = &g_array_index (read, CuratorFetched, i);
-    const char *name = folder->queue.names[i];
-    if (fetched->rc == ZNONODE)
+    if (folder != NULL ? fetched->rc == ZNONODE : !curator_fetched_is_owned (fetched))
       continue;
-    CuratorParticipant *one =
-        add_participant (reading, i, kind_of_node (folder->kind, name), fetched);
-    curator_queue_parse_number (folder->key (name, NULL), &one->number);
+    const char *path = curator_client_user_path (reading->client, g_ptr_array_index (paths, i));
+    const gboolean is_readable = fetched->rc == ZOK;
+    CuratorParticipant *one = g_new (CuratorParticipant, 1);
+    *one = (CuratorParticipant){
+      .tag = CURATOR_TAG_PARTICIPANT,
+      .kind = folder != NULL ? kind_of_node (folder->kind, folder->queue.names[i])
+                             : CURATOR_PARTICIPANT_OTHER,
+      .node_path = g_strdup (path),
+      .number = folder != NULL ? folder->queue.numbers[i] : curator_grammar_number_of (path),
+      .is_readable = is_readable,
+      .session_id = is_readable ? fetched->stat.ephemeralOwner : 0,
+      .ctime_ms = is_readable ? fetched->stat.ctime : 0,
+      .czxid = is_readable ? fetched->stat.czxid : 0,
+      .data = fetched->data != NULL ? g_bytes_ref (fetched->data) : g_bytes_new_static ("", 0),
+    };
+    g_ptr_array_add (reading->inspection->participants, one);
   }
 }
 
 /* A writer holds if it is first. A reader holds if no writer is before it, except a first writer
  * with the same number: that is the same owner. */
-static gboolean
-holds_by_order (const CuratorInspection *inspection, guint i)
-{
-  const CuratorParticipant *one = g_ptr_array_index (inspection->participants, i);
-
-  if (i == 0 || one->kind != CURATOR_PARTICIPANT_READ)
-    return i == 0;
-  for (guint k = 0; k < i; k++) {
-    const CuratorParticipant *other = g_ptr_array_index (inspection->participants, k);
-    if (other->kind == CURATOR_PARTICIPANT_WRITE && (k > 0 || other->number != one->number))
-      return FALSE;
-  }
-  return TRUE;
-}
-
 static void
 mark_queue_holders (CuratorInspection *inspection)
 {
-  for (guint i = 0; i < inspection->participants->len; i++) {
-    CuratorParticipant *participant = g_ptr_array_index (inspection->participants, i);
-    participant->is_holder = holds_by_order (inspection, i);
-    participant->position = participant->is_holder ? 0 : ++inspection->n_waiting;
-    inspection->n_holders += participant->is_holder;
-  }
-}
+  const GPtrArray *all = inspection->participants;
+  gboolean writer_waits = FALSE;
 
-static const CuratorParticipant *
-first_turn (const CuratorInspection *inspection)
-{
-  for (guint i = 0; i < inspection->participants->len; i++) {
-    const CuratorParticipant *participant = g_ptr_array_index (inspection->participants, i);
-    if (participant->kind == CURATOR_PARTICIPANT_TURN)
-      return participant;
+  for (guint i = 0; i < all->len; i++) {
+    const CuratorParticipant *first = g_ptr_array_index (all, 0);
+    CuratorParticipant *one = g_ptr_array_index (all, i);
+    one->is_holder =
+        i == 0
+        || (one->kind == CURATOR_PARTICIPANT_READ && !writer_waits
+            && (first->kind != CURATOR_PARTICIPANT_WRITE || first->number == one->number));
+    one->position = one->is_holder ? 0 : ++inspection->n_waiting;
+    inspection->n_holders += one->is_holder;
+    writer_waits = writer_waits || (i > 0 && one->kind == CURATOR_PARTICIPANT_WRITE);
   }
-  return NULL;
 }
 
 /* Pending leases go behind the holders. */
@@ -229,10 +194,15 @@ compare_held (gconstpointer a, gconstpointer b)
 static void
 mark_semaphore_holders (CuratorInspection *inspection)
 {
-  const CuratorParticipant *first = first_turn (inspection);
+  GPtrArray *all = inspection->participants;
+  const CuratorParticipant *first = NULL;
 
-  for (guint i = 0; i < inspection->participants->len; i++) {
-    CuratorParticipant *one = g_ptr_array_index (inspection->participants, i);
+  for (guint i = all->len; i-- > 0;) {
+    const CuratorParticipant *one = g_ptr_array_index (all, i);
+    first = one->kind == CURATOR_PARTICIPANT_TURN ? one : first;
+  }
+  for (guint i = 0; i < all->len; i++) {
+    CuratorParticipant *one = g_ptr_array_index (all, i);
     if (one->kind == CURATOR_PARTICIPANT_TURN) {
       one->position = ++inspection->n_waiting;
       continue;
@@ -242,57 +212,40 @@ mark_semaphore_holders (CuratorInspection *inspection)
     one->position = one->is_holder ? 0 : 1;
     inspection->n_holders += one->is_holder;
   }
-  g_ptr_array_sort (inspection->participants, compare_held);
-}
-
-static void
-begin_semaphore (Reading *reading)
-{
-  CuratorInspection *inspection = reading->inspection;
-  const Folder *top = &reading->folders[TOP];
-
-  reading->folders[LEASES] = (Folder){ .path = curator_path_join (top->path, CURATOR_LEASES_NAME),
-                                       .key = curator_grammar_lease_key,
-                                       .kind = CURATOR_PARTICIPANT_LEASE };
-  reading->folders[TURNS] = (Folder){ .path = curator_path_join (top->path, CURATOR_TURNS_NAME),
-                                      .key = curator_grammar_mutex_key,
-                                      .kind = CURATOR_PARTICIPANT_TURN };
-  inspection->digest = curator_grammar_digest (top->children);
-  for (guint i = 0; i < top->children->len; i++) {
-    const char *name = g_ptr_array_index (top->children, i);
-    if (strcmp (name, CURATOR_LEASES_NAME) != 0 && strcmp (name, CURATOR_TURNS_NAME) != 0)
-      add_foreign_name (inspection, top, name);
-  }
-  reading->step = semaphore_steps;
-}
-
-static void
-begin_queue (Folder *top, CuratorLockKind kind)
-{
-  const gboolean is_rw = kind == CURATOR_LOCK_KIND_READ_WRITE;
-  const gboolean is_latch = kind == CURATOR_LOCK_KIND_LEADER_LATCH;
-
-  top->key = is_rw      ? curator_grammar_rw_key
-             : is_latch ? curator_grammar_latch_key
-                        : curator_grammar_mutex_key;
-  top->kind = is_rw      ? CURATOR_PARTICIPANT_READ
-              : is_latch ? CURATOR_PARTICIPANT_LATCH
-                         : CURATOR_PARTICIPANT_MUTEX;
+  g_ptr_array_sort (all, compare_held);
 }
 
 /* The folder has been read: the recipe is known. */
 static void
-begin_nodes (Reading *reading, Folder *top)
+begin_nodes (Reading *reading)
 {
-  const GPtrArray *children = top->children;
+  static const CuratorParticipantKind kinds[] = {
+    [CURATOR_LOCK_KIND_MUTEX] = CURATOR_PARTICIPANT_MUTEX, /* and of none */
+    [CURATOR_LOCK_KIND_READ_WRITE] = CURATOR_PARTICIPANT_READ,
+    [CURATOR_LOCK_KIND_LEADER_LATCH] = CURATOR_PARTICIPANT_LATCH,
+  };
   CuratorInspection *inspection = reading->inspection;
+  Folder *top = &reading->folders[TOP];
+  const GPtrArray *children = top->children;
 
-  if (children != NULL)
-    inspection->kind = curator_grammar_kind ((const char *const *) children->pdata, children->len);
-  if (inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE)
-    begin_semaphore (reading);
-  else
-    begin_queue (top, inspection->kind);
+  if (children == NULL)
+    return;
+  inspection->kind = curator_grammar_kind ((const char *const *) children->pdata, children->len);
+  if (inspection->kind != CURATOR_LOCK_KIND_SEMAPHORE) {
+    top->kind = kinds[inspection->kind];
+    return;
+  }
+  reading->folders[LEASES] = (Folder){ .path = curator_path_join (top->path, CURATOR_LEASES_NAME),
+                                       .kind = CURATOR_PARTICIPANT_LEASE };
+  reading->folders[TURNS] = (Folder){ .path = curator_path_join (top->path, CURATOR_TURNS_NAME),
+                                      .kind = CURATOR_PARTICIPANT_TURN };
+  inspection->digest = curator_grammar_digest (children);
+  for (guint i = 0; i < children->len; i++) {
+    const char *name = g_ptr_array_index (children, i);
+    if (strcmp (name, CURATOR_LEASES_NAME) != 0 && strcmp (name, CURATOR_TURNS_NAME) != 0)
+      add_foreign (reading, top, name);
+  }
+  reading->step = semaphore_steps;
 }
 
 static int
@@ -301,23 +254,6 @@ compare_odd (gconstpointer a, gconstpointer b)
   const gint64 left = curator_grammar_number_of (*(const char *const *) a);
   const gint64 right = curator_grammar_number_of (*(const char *const *) b);
   return left != right ? (left < right ? -1 : 1) : curator_compare_strings (a, b);
-}
-
-/* Adds the nodes of other programs that are somebody's. Whether one of them holds is not known. */
-static void
-add_others (const Reading *reading, GArray *read)
-{
-  CuratorInspection *inspection = reading->inspection;
-
-  for (guint i = 0; i < read->len; i++) {
-    const CuratorFetched *fetched = &g_array_index (read, CuratorFetched, i);
-    if (!curator_fetched_is_owned (fetched))
-      continue;
-    CuratorParticipant *other = add_participant (reading, i, CURATOR_PARTICIPANT_OTHER, fetched);
-    other->number = curator_grammar_number_of (other->node_path);
-  }
-  if (inspection->kind == CURATOR_LOCK_KIND_NONE && inspection->participants->len > 0)
-    inspection->kind = CURATOR_LOCK_KIND_OTHER;
 }
 
 static gboolean
@@ -340,22 +276,7 @@ take_folder (Reading *reading, const Step *step, const CuratorFetched *fetched, 
     folder->next_number =
         ((guint32) fetched->stat.cversion + (guint32) fetched->stat.numChildren) / 2;
   if (step->what == READ_FOLDER && step->folder == TOP)
-    begin_nodes (reading, folder);
-  return TRUE;
-}
-
-/* What was read in the present step; goes on to the next one. */
-static gboolean
-take (Reading *reading, GArray *read, GError **error)
-{
-  const Step *step = reading->step++;
-
-  if (step->what == READ_NODES)
-    add_nodes (reading, &reading->folders[step->folder], read);
-  else if (step->what == READ_OTHERS)
-    add_others (reading, read);
-  else
-    return take_folder (reading, step, &g_array_index (read, CuratorFetched, 0), error);
+    begin_nodes (reading);
   return TRUE;
 }
 
@@ -366,36 +287,52 @@ paths_of_step (Reading *reading)
   Folder *folder = &reading->folders[reading->step->folder];
 
   if (reading->step->what == READ_NODES)
-    return sort_nodes (inspection, folder);
+    return sort_nodes (reading, folder);
   if (reading->step->what == READ_OTHERS) {
     if (inspection->kind == CURATOR_LOCK_KIND_SEMAPHORE)
       mark_semaphore_holders (inspection);
     else
       mark_queue_holders (inspection);
-    g_ptr_array_sort (inspection->odd, compare_odd);
-    return g_steal_pointer (&inspection->odd);
+    g_ptr_array_sort (reading->odd, compare_odd);
+    return g_steal_pointer (&reading->odd);
   }
   GPtrArray *paths = g_ptr_array_new_with_free_func (g_free);
   g_ptr_array_add (paths, g_strdup (folder->path));
   return paths;
 }
 
+/* Takes what was read in the present step, and goes on to the next one. */
 static GPtrArray *
-next_step (gpointer data, GArray *read, CuratorFetchKind *kind, gpointer *result, GError **error)
+next_step (CuratorFetchPlan *plan, GArray *read, gpointer *result, GError **error)
 {
-  Reading *reading = data;
+  Reading *reading = plan->reading;
+  CuratorInspection *inspection = reading->inspection;
+  const Step *step = reading->step++;
 
-  if (!take (reading, read, error))
-    return NULL;
-  g_clear_pointer (&reading->paths, g_ptr_array_unref);
-  if (reading->step->what == READ_ALL) {
-    g_ptr_array_add (reading->inspection->foreign, NULL);
+  if (step->what == READ_OTHERS) {
+    add_nodes (reading, NULL, plan->paths, read);
+    if (inspection->kind == CURATOR_LOCK_KIND_NONE && inspection->participants->len > 0)
+      inspection->kind = CURATOR_LOCK_KIND_OTHER;
+    g_ptr_array_add (inspection->foreign, NULL);
     *result = g_steal_pointer (&reading->inspection);
     return NULL;
   }
-  *kind = reading->step->what == READ_CHILDREN ? CURATOR_FETCH_CHILDREN : CURATOR_FETCH_DATA;
-  reading->paths = paths_of_step (reading);
-  return g_ptr_array_ref (reading->paths);
+  if (step->what == READ_NODES)
+    add_nodes (reading, &reading->folders[step->folder], plan->paths, read);
+  else if (!take_folder (reading, step, &g_array_index (read, CuratorFetched, 0), error))
+    return NULL;
+  plan->kind = reading->step->what == READ_CHILDREN ? CURATOR_FETCH_CHILDREN : CURATOR_FETCH_DATA;
+  return paths_of_step (reading);
+}
+
+static void
+free_participant (gpointer data)
+{
+  CuratorParticipant *participant = data;
+  g_free (participant->node_path);
+  g_clear_pointer (&participant->data, g_bytes_unref);
+  curator_tag_clear (participant);
+  g_free (participant);
 }
 
 static CURATOR_UNLOCKED CuratorOp *
@@ -403,12 +340,23 @@ start (CuratorClient *client, const char *path, gint64 deadline_us, CuratorOpDon
        gpointer data)
 {
   CURATOR_INSIDE_GATE;
-  Reading *reading = g_new0 (Reading, 1);
+  CuratorInspection *inspection = g_new (CuratorInspection, 1);
+  Reading *reading = g_new (Reading, 1);
 
-  reading->client = client;
-  reading->inspection = curator_inspection_new (path);
-  reading->folders[TOP].path = curator_client_full_path (client, path);
-  reading->step = queue_steps;
+  *inspection = (CuratorInspection){
+    .tag = CURATOR_TAG_INSPECTION,
+    .path = g_strdup (path),
+    .participants = g_ptr_array_new_with_free_func (free_participant),
+    .foreign = g_ptr_array_new_with_free_func (g_free),
+  };
+  curator_refs_init (&inspection->refs);
+  *reading = (Reading){
+    .client = client,
+    .inspection = inspection,
+    .folders[TOP].path = curator_client_full_path (client, path),
+    .odd = g_ptr_array_new_with_free_func (g_free),
+    .step = queue_steps,
+  };
   const CuratorFetchPlan plan = { CURATOR_FETCH_CHILDREN, paths_of_step (reading), next_step,
                                   reading, reading_free };
   return curator_fetch_start (client, deadline_us, &plan, done, data);
@@ -465,4 +413,38 @@ curator_client_inspect_then (CuratorClient *client, const char *path, gint64 tim
     op = start (client, path, curator_client_deadline (client, timeout_ms), curator_async_done,
                 async);
   curator_async_started (async, op, cancellable, error);
+}
+
+/* Curator has no counterpart. */
+gboolean
+curator_client_delete_ownerless (CuratorClient *client, const CuratorParticipant *participant,
+                                 gint64 timeout_ms, GCancellable *cancellable, GError **error)
+{
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client), FALSE);
+  CURATOR_CHECK_WAITING (CURATOR_IS_PARTICIPANT (participant), cancellable, error, FALSE);
+  if (!participant->is_readable || participant->session_id != 0)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%s: %s", participant->node_path,
+                           participant->is_readable ? "a session owns it"
+                                                    : "its owner is not known");
+  CuratorLimits limits;
+  if (!curator_limits_init (&limits, client, timeout_ms, cancellable, error))
+    return FALSE;
+  char *path = curator_client_full_path (client, participant->node_path);
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (paths, path);
+  g_autoptr (GArray) read = curator_fetch (&limits, CURATOR_FETCH_DATA, paths, error);
+  if (read == NULL)
+    return FALSE;
+  const CuratorFetched *now = &g_array_index (read, CuratorFetched, 0);
+  /* Otherwise it is not the node that was inspected; a later one may have an owner. */
+  if (now->rc != ZOK || now->stat.ephemeralOwner != 0 || now->stat.czxid != participant->czxid)
+    return TRUE;
+  g_autoptr (GError) local = NULL;
+  g_autoptr (CuratorCallResult) result =
+      curator_call (&limits, CURATOR_CALL_REMOVE, path, NULL, -1, NULL, &local);
+  if (result == NULL && !g_error_matches (local, CURATOR_ZK_ERROR, ZNONODE)) {
+    g_propagate_error (error, g_steal_pointer (&local));
+    return FALSE;
+  }
+  return TRUE;
 }

@@ -1,8 +1,9 @@
 /* The result of an inspection: filled by inspect.c, then constant. Any thread; no lock. */
 #pragma once
 
+#include "base/guards.h"
 #include "base/refs.h"
-#include "base/tag.h"
+#include "core/async.h"
 #include "curator/inspect.h"
 
 struct _CuratorParticipant
@@ -30,12 +31,10 @@ struct _CuratorInspection
   guint n_holders;
   guint n_waiting;
   GPtrArray *foreign; /* names, NULL-terminated */
-  GPtrArray *odd;     /* full paths of those that may queue; NULL once they have been read */
   gint64 next_number;
-  gboolean is_exhausted;
   guint64 digest; /* of the names of all its nodes: curator_grammar_digest() */
 };
 
-CuratorInspection *curator_inspection_new (const char *path);
-CuratorParticipant *curator_inspection_add (CuratorInspection *inspection,
-                                            CuratorParticipantKind kind);
+/* As curator_client_inspect(), within the limits of a longer call. path: the user's. */
+CuratorInspection *curator_inspect_within (const CuratorLimits *limits, const char *path,
+                                           GError **error) CURATOR_UNLOCKED;

@@ -7,41 +7,9 @@
 #include "base/fork_gate.h"
 #include "base/path.h"
 #include "base/tag.h"
+#include "lock/queue.h"
 
 #include <string.h>
-
-static void
-free_participant (gpointer data)
-{
-  CuratorParticipant *participant = data;
-  g_free (participant->node_path);
-  g_clear_pointer (&participant->data, g_bytes_unref);
-  curator_tag_clear (participant);
-  g_free (participant);
-}
-
-CuratorInspection *
-curator_inspection_new (const char *path)
-{
-  CuratorInspection *inspection = g_new0 (CuratorInspection, 1);
-  inspection->tag = CURATOR_TAG_INSPECTION;
-  curator_refs_init (&inspection->refs);
-  inspection->path = g_strdup (path);
-  inspection->participants = g_ptr_array_new_with_free_func (free_participant);
-  inspection->foreign = g_ptr_array_new_with_free_func (g_free);
-  inspection->odd = g_ptr_array_new_with_free_func (g_free);
-  return inspection;
-}
-
-CuratorParticipant *
-curator_inspection_add (CuratorInspection *inspection, CuratorParticipantKind kind)
-{
-  CuratorParticipant *participant = g_new0 (CuratorParticipant, 1);
-  participant->tag = CURATOR_TAG_PARTICIPANT;
-  participant->kind = kind;
-  g_ptr_array_add (inspection->participants, participant);
-  return participant;
-}
 
 CURATOR_REF_FUNC (curator_inspection_ref, CuratorInspection, INSPECTION)
 
@@ -54,7 +22,6 @@ curator_inspection_unref (CuratorInspection *inspection)
     g_free (inspection->path);
     g_ptr_array_unref (inspection->participants);
     g_ptr_array_unref (inspection->foreign);
-    g_clear_pointer (&inspection->odd, g_ptr_array_unref);
     curator_tag_clear (inspection);
     g_free (inspection);
   }
@@ -102,7 +69,7 @@ double
 curator_inspection_get_counter_used (const CuratorInspection *inspection)
 {
   g_return_val_if_fail (CURATOR_IS_INSPECTION (inspection), 0);
-  if (inspection->is_exhausted)
+  if (inspection->next_number > CURATOR_QUEUE_LAST_NUMBER)
     return 1;
   return CLAMP ((double) inspection->next_number / (double) G_MAXINT32, 0, 1);
 }

@@ -11,6 +11,7 @@
  */
 #include "inspect/listings.h"
 
+#include "inspect/fetch.h"
 #include "inspect/grammar.h"
 #include "session/watches.h"
 
@@ -102,31 +103,6 @@ on_sweep_due (gpointer data)
     listings->timer = curator_timer_after (client, IDLE_US, on_sweep_due, listings);
 }
 
-static CURATOR_LOCKED Listing *
-find_or_add (CuratorClient *client, const char *path)
-{
-  Listing *listing = find (client, path);
-
-  if (listing != NULL)
-    return listing;
-  Listings *listings = listings_of (client);
-  if (listings->timer == NULL)
-    listings->timer = curator_timer_after (client, IDLE_US, on_sweep_due, listings);
-  listing = g_new0 (Listing, 1);
-  g_hash_table_insert (listings->by_path, g_strdup (path), listing);
-  return listing;
-}
-
-static GPtrArray *
-copy_of (const struct String_vector *names)
-{
-  GPtrArray *children = g_ptr_array_new_full ((guint) names->count, g_free);
-
-  for (int i = 0; i < names->count; i++)
-    g_ptr_array_add (children, g_strdup (names->data[i]));
-  return children;
-}
-
 static CURATOR_LOCKED void
 on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
           gpointer data)
@@ -137,7 +113,7 @@ on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkR
     unwatch (listing);
   } else if (reply != NULL && reply->children != NULL) {
     g_clear_pointer (&listing->children, g_ptr_array_unref);
-    listing->children = copy_of (reply->children);
+    listing->children = curator_copy_names (reply->children);
   }
 }
 
@@ -155,8 +131,15 @@ curator_listing_dup (CuratorClient *client, const char *path)
 void
 curator_listing_begin (CuratorClient *client, const char *path)
 {
-  Listing *listing = find_or_add (client, path);
+  Listings *listings = listings_of (client);
+  Listing *listing = find (client, path);
 
+  if (listing == NULL) {
+    if (listings->timer == NULL)
+      listings->timer = curator_timer_after (client, IDLE_US, on_sweep_due, listings);
+    listing = g_new0 (Listing, 1);
+    g_hash_table_insert (listings->by_path, g_strdup (path), listing);
+  }
   listing->used_us = client->ops->monotonic_us (client->ops);
   listing->is_current = listing->watch != NULL;
 }

@@ -80,17 +80,6 @@ curator_batch_unref (CuratorBatch *batch)
 
 CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
 
-static void
-leave_member (CuratorLock *member, guint64 owner, CuratorOp *whole, GPtrArray *leases)
-{
-  g_autoptr (GError) error = NULL;
-  CuratorLease *lease = member->klass->leave (member, owner, &error);
-  if (lease != NULL)
-    g_ptr_array_insert (leases, 0, lease);
-  else
-    curator_release_part_ended (whole, error);
-}
-
 void
 curator_batch_release (GPtrArray *members, guint n, guint64 owner, CuratorOp *whole)
 {
@@ -99,24 +88,20 @@ curator_batch_release (GPtrArray *members, guint n, guint64 owner, CuratorOp *wh
   curator_release_split (whole, n);
   for (guint i = n; i-- > 0;) {
     CuratorLock *member = g_ptr_array_index (members, i);
-    if (member->klass->leave != NULL) {
-      leave_member (member, owner, whole, leases);
+    if (member->klass->leave == NULL) {
+      curator_leases_release (leases, whole);
+      g_ptr_array_set_size (leases, 0);
+      member->klass->release (member, owner, curator_release_part (whole, member->client));
       continue;
     }
-    curator_leases_release (leases, whole);
-    g_ptr_array_set_size (leases, 0);
-    member->klass->release (member, owner, curator_release_part (whole, member->client));
+    g_autoptr (GError) error = NULL;
+    CuratorLease *lease = member->klass->leave (member, owner, &error);
+    if (lease != NULL)
+      g_ptr_array_insert (leases, 0, lease);
+    else
+      curator_release_part_ended (whole, error);
   }
   curator_leases_release (leases, whole);
-}
-
-/* A path without an attempt or hold of this session, on which nobody was in front lately. */
-static CURATOR_UNLOCKED gboolean
-is_probably_free (CuratorClient *client, const char *base)
-{
-  return CURATOR_WITH_MUTEX (client,
-                             curator_client_is_connected (client)
-                                 && !curator_local_queue_is_contended (client->session, base));
 }
 
 /* bases: of the members before it that have to be created. */
@@ -128,8 +113,13 @@ may_join (CuratorLock *member, CuratorClient *client, guint64 owner, GHashTable 
       || !CURATOR_WITH_MUTEX (client, curator_lock_internals_is_exclusive (queue)))
     return FALSE;
   /* A hold of the owner's is entered again, without a node. */
-  return (owner != 0 && member->klass->is_owned (member, owner))
-         || (is_probably_free (client, queue->base) && g_hash_table_add (bases, queue->base));
+  if (owner != 0 && member->klass->is_owned (member, owner))
+    return TRUE;
+  /* A path without an attempt or hold of this session, on which nobody was in front lately. */
+  return CURATOR_WITH_MUTEX (
+             client, curator_client_is_connected (client)
+                         && !curator_local_queue_is_contended (client->session, queue->base))
+         && g_hash_table_add (bases, queue->base);
 }
 
 guint
@@ -170,40 +160,20 @@ give_back (CuratorBatch *batch)
   curator_leases_release (leases, NULL);
 }
 
-static CURATOR_LOCKED gboolean
-has_op_behind_cut (const CuratorBatch *batch)
+static CURATOR_UNLOCKED void
+withdraw_behind_cut (gpointer data)
 {
-  for (guint i = batch->cut + 1; i < batch->spec.n; i++)
-    if (batch->entries[i].op != NULL)
-      return TRUE;
-  return FALSE;
-}
+  CuratorBatch *batch = data;
 
-static CURATOR_LOCKED void
-withdraw_ops (CuratorBatch *batch)
-{
+  curator_client_lock (batch->client);
   curator_deletions_gather (batch->client);
   for (guint i = batch->cut + 1; i < batch->spec.n; i++)
     if (batch->entries[i].op != NULL)
       curator_lock_internals_withdraw (batch->entries[i].op);
   curator_deletions_send_gathered (batch->client);
-}
-
-static CURATOR_UNLOCKED void
-withdraw_behind_cut (CuratorBatch *batch)
-{
-  curator_client_lock (batch->client);
-  if (has_op_behind_cut (batch))
-    withdraw_ops (batch);
   curator_client_unlock (batch->client);
   give_back (batch);
-}
-
-static CURATOR_UNLOCKED void
-withdraw_later (gpointer data)
-{
-  withdraw_behind_cut (data);
-  count_down (data);
+  count_down (batch);
 }
 
 /* What an attempt is doing must not be disturbed: others end when the mutex is released. The batch
@@ -214,7 +184,7 @@ set_cut (CuratorBatch *batch, guint index)
   if (index < batch->cut) {
     batch->cut = index;
     batch->n_running++;
-    curator_client_after_unlock (batch->client, withdraw_later, batch_ref (batch));
+    curator_client_after_unlock (batch->client, withdraw_behind_cut, batch_ref (batch));
   }
 }
 
@@ -269,26 +239,7 @@ end_entry (Entry *entry, CuratorLease *lease, const GError *error, gboolean was_
 static CURATOR_UNLOCKED void
 on_op_done (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
-  curator_client_lock (op->client);
-  const gboolean was_shown = op->contender_was_shown;
-  curator_client_unlock (op->client);
-  end_entry (data, result, error, was_shown);
-}
-
-/* Takes op. The entry may have ended already. */
-static CURATOR_UNLOCKED void
-follow_op (Entry *entry, CuratorOp *op)
-{
-  CuratorBatch *batch = entry->batch;
-
-  curator_client_lock (batch->client);
-  curator_op_continue (op, batch->spec.begun_us, batch->spec.contender_was_shown);
-  if (entry->state == ENTRY_RUNNING)
-    entry->op = g_steal_pointer (&op);
-  if (entry->op != NULL && entry->index > batch->cut)
-    curator_lock_internals_withdraw (entry->op);
-  curator_client_unlock (batch->client);
-  g_clear_pointer (&op, curator_op_unref);
+  end_entry (data, result, error, CURATOR_WITH_MUTEX (op->client, op->contender_was_shown));
 }
 
 static CURATOR_UNLOCKED void
@@ -311,29 +262,16 @@ start_entry (Entry *entry)
                                            spec->n > 1 && !spec->once ? &entry->hook : NULL,
                                        .done = on_op_done,
                                        .data = entry };
-  follow_op (entry, klass->acquire (member, spec->owner, &attempt));
-}
-
-/* FALSE: it stands behind the cut already. */
-static CURATOR_UNLOCKED gboolean
-begin_entry (CuratorBatch *batch, guint index)
-{
+  CuratorOp *op = klass->acquire (member, spec->owner, &attempt);
   curator_client_lock (batch->client);
-  const gboolean begins = index <= batch->cut;
-  batch->entries[index].state = begins ? ENTRY_RUNNING : ENTRY_ENDED;
-  batch->n_running += begins ? 1 : 0;
+  curator_op_continue (op, spec->begun_us, spec->contender_was_shown);
+  /* The entry may have ended already. */
+  if (entry->state == ENTRY_RUNNING)
+    entry->op = g_steal_pointer (&op);
+  if (entry->op != NULL && entry->index > batch->cut)
+    curator_lock_internals_withdraw (entry->op);
   curator_client_unlock (batch->client);
-  return begins;
-}
-
-static CURATOR_UNLOCKED void
-list_all (CuratorBatch *batch)
-{
-  curator_client_lock (batch->client);
-  for (guint i = 0; batch->spec.n > 1 && i < batch->spec.n; i++)
-    if (batch->entries[i].op != NULL)
-      curator_lock_internals_list (batch->entries[i].op);
-  curator_client_unlock (batch->client);
+  g_clear_pointer (&op, curator_op_unref);
 }
 
 CuratorBatch *
@@ -351,14 +289,24 @@ curator_batch_start (const CuratorBatchSpec *spec)
   batch->n_running = 1;
   curator_client_unlock (batch->client);
   for (guint i = 0; i < spec->n; i++) {
-    batch->entries[i].batch = batch;
-    batch->entries[i].index = i;
-    if (begin_entry (batch, i)) {
-      batch_ref (batch);
-      start_entry (&batch->entries[i]);
-    }
+    Entry *entry = &batch->entries[i];
+    entry->batch = batch;
+    entry->index = i;
+    curator_client_lock (batch->client);
+    const gboolean is_behind_cut = i > batch->cut;
+    entry->state = is_behind_cut ? ENTRY_ENDED : ENTRY_RUNNING;
+    batch->n_running += is_behind_cut ? 0 : 1;
+    curator_client_unlock (batch->client);
+    if (is_behind_cut)
+      continue;
+    batch_ref (batch);
+    start_entry (entry);
   }
-  list_all (batch);
+  curator_client_lock (batch->client);
+  for (guint i = 0; spec->n > 1 && i < spec->n; i++)
+    if (batch->entries[i].op != NULL)
+      curator_lock_internals_list (batch->entries[i].op);
+  curator_client_unlock (batch->client);
   count_down (batch_ref (batch));
   return batch;
 }
@@ -370,7 +318,7 @@ curator_batch_steal_lease (CuratorBatch *batch, guint index)
 }
 
 void
-curator_batch_cancel (CuratorBatch *batch, GError *reason)
+curator_batch_cancel (CuratorBatch *batch)
 {
   CuratorOp *first = NULL;
 
@@ -382,10 +330,9 @@ curator_batch_cancel (CuratorBatch *batch, GError *reason)
     }
   }
   curator_client_unlock (batch->client);
-  if (first == NULL) {
-    g_error_free (reason);
+  if (first == NULL)
     return;
-  }
-  curator_op_cancel (first, reason);
+  curator_op_cancel (
+      first, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "the multi-lock was given up"));
   curator_op_unref (first);
 }

@@ -31,8 +31,8 @@ guint curator_batch_length (GPtrArray *members, guint first, guint64 owner) CURA
 CuratorBatch *curator_batch_start (const CuratorBatchSpec *spec) CURATOR_UNLOCKED;
 /* Of a batch without an owner that is done: a member's lease, transfer full. */
 CuratorLease *curator_batch_steal_lease (CuratorBatch *batch, guint index) CURATOR_UNLOCKED;
-/* Takes reason. The batch is done when nothing but its first members is held. */
-void curator_batch_cancel (CuratorBatch *batch, GError *reason) CURATOR_UNLOCKED;
+/* The multi-lock is given up. The batch is done when nothing but its first members is held. */
+void curator_batch_cancel (CuratorBatch *batch) CURATOR_UNLOCKED;
 void curator_batch_unref (CuratorBatch *batch);
 
 /* Ends one level of owner's hold of the first n members, in reverse. Each is a part of whole. */

@@ -8,11 +8,13 @@
  */
 #include "curator/multilock.h"
 
+#include "base/container.h"
 #include "base/fork_gate.h"
 #include "base/guards.h"
 #include "base/tag.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
+#include "curator/mutex.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
 #include "multilock/batch.h"
@@ -30,10 +32,7 @@ typedef struct
 {
   CuratorOp op;
   MultiLock *multi;
-  guint64 owner;
-  gint64 deadline_us; /* of each member, which knows why it was not granted in time */
-  gboolean once;
-  gboolean contender_was_shown; /* for a member's contender; as in the operation of each member */
+  CuratorBatchSpec next; /* its deadline is each member's, which knows why it was not granted */
   guint n_held;
   GPtrArray *leases; /* of the members held; NULL for one that owner no longer holds */
   guint n_taken;     /* batches of several members */
@@ -50,29 +49,17 @@ multi_of (CuratorLock *lock)
   return (MultiLock *) lock;
 }
 
-static CuratorLock *
-member_at (MultiLock *multi, guint index)
-{
-  return g_ptr_array_index (multi->members, index);
-}
-
 /* Called without a mutex. Releases what was acquired, in reverse. */
 static void
 roll_back (Chain *chain)
 {
   CURATOR_INSIDE_GATE;
-  if (chain->owner != 0)
-    curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL);
+  if (chain->next.owner != 0)
+    curator_batch_release (chain->multi->members, chain->n_held, chain->next.owner, NULL);
   else
     curator_leases_release (chain->leases, NULL);
   g_ptr_array_set_size (chain->leases, 0);
   chain->n_held = 0;
-}
-
-static GError *
-given_up_error (void)
-{
-  return g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "the multi-lock was given up");
 }
 
 static CURATOR_UNLOCKED void
@@ -86,7 +73,7 @@ cancel_current (gpointer data)
   curator_client_unlock (client);
   if (current != NULL) {
     /* Its end rolls back. */
-    curator_batch_cancel (current, given_up_error ());
+    curator_batch_cancel (current);
     curator_batch_unref (current);
   }
   curator_op_unref (&chain->op);
@@ -140,9 +127,9 @@ static void
 take_over (Chain *chain, CuratorBatch *batch, guint n_held)
 {
   for (guint i = 0; i < n_held; i++) {
-    CuratorLock *member = member_at (chain->multi, chain->n_held++);
-    g_ptr_array_add (chain->leases, chain->owner != 0
-                                        ? member->klass->dup_lease (member, chain->owner)
+    CuratorLock *member = g_ptr_array_index (chain->multi->members, chain->n_held++);
+    g_ptr_array_add (chain->leases, chain->next.owner != 0
+                                        ? member->klass->dup_lease (member, chain->next.owner)
                                         : curator_batch_steal_lease (batch, i));
   }
 }
@@ -154,7 +141,7 @@ on_batch_done (CuratorBatch *batch, guint n_held, const GError *error, gboolean 
   Chain *chain = data;
   CuratorClient *client = chain->op.client;
 
-  chain->contender_was_shown = chain->contender_was_shown || contender_was_shown;
+  chain->next.contender_was_shown = chain->next.contender_was_shown || contender_was_shown;
   take_over (chain, batch, n_held);
   curator_client_lock (client);
   CuratorBatch *ended = g_steal_pointer (&chain->current);
@@ -191,7 +178,7 @@ chain_succeed (Chain *chain)
 
   curator_client_lock (client);
   const gboolean failed = chain->failure != NULL;
-  if (!failed && chain->owner == 0)
+  if (!failed && chain->next.owner == 0)
     whole = curator_lease_new_composite (g_steal_pointer (&chain->leases));
   if (!failed)
     curator_op_finish (&chain->op, whole != NULL ? curator_lease_ref (whole) : NULL, NULL);
@@ -210,7 +197,7 @@ chain_start_over (Chain *chain)
 
   roll_back (chain);
   curator_client_lock (client);
-  if (chain->once && chain->failure == NULL)
+  if (chain->next.once && chain->failure == NULL)
     chain->failure = g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
                                           "a member was lost while the others were acquired");
   const gboolean failed = chain->failure != NULL;
@@ -226,21 +213,13 @@ chain_start_over (Chain *chain)
 static CURATOR_UNLOCKED CuratorBatch *
 start_batch (Chain *chain)
 {
-  const gboolean alone = chain->once || chain->n_taken >= MAX_BATCHES;
-  CuratorBatchSpec spec = { .members = chain->multi->members,
-                            .first = chain->n_held,
-                            .n = 1,
-                            .owner = chain->owner,
-                            .deadline_us = chain->deadline_us,
-                            .once = chain->once,
-                            .begun_us = chain->op.begun_us,
-                            .contender_was_shown = chain->contender_was_shown,
-                            .done = on_batch_done,
-                            .data = chain };
-  if (!alone)
-    spec.n = curator_batch_length (spec.members, spec.first, spec.owner);
-  chain->n_taken += spec.n > 1 ? 1 : 0;
-  return curator_batch_start (&spec);
+  CuratorBatchSpec *next = &chain->next;
+  const gboolean alone = next->once || chain->n_taken >= MAX_BATCHES;
+  next->first = chain->n_held;
+  next->n = alone ? 1 : curator_batch_length (next->members, next->first, next->owner);
+  next->begun_us = chain->op.begun_us;
+  chain->n_taken += next->n > 1 ? 1 : 0;
+  return curator_batch_start (next);
 }
 
 static CURATOR_UNLOCKED void
@@ -261,9 +240,10 @@ chain_next (Chain *chain)
     (are_all_held (chain) ? chain_succeed : chain_start_over) (chain);
     return;
   }
+  CuratorLock *member = g_ptr_array_index (chain->multi->members, chain->n_held);
   const guint n_done = chain->n_done;
   curator_op_ref (&chain->op);
-  if (curator_lock_moves (member_at (chain->multi, chain->n_held), client, chain_go_on, chain))
+  if (curator_lock_moves (member, client, chain_go_on, chain))
     return;
   curator_op_ref (&chain->op);
   CuratorBatch *batch = start_batch (chain);
@@ -273,7 +253,7 @@ chain_next (Chain *chain)
     chain->current = g_steal_pointer (&batch);
   curator_client_unlock (client);
   if (batch != NULL && failed)
-    curator_batch_cancel (batch, given_up_error ());
+    curator_batch_cancel (batch);
   g_clear_pointer (&batch, curator_batch_unref);
   curator_op_unref (&chain->op);
 }
@@ -288,9 +268,12 @@ multi_acquire (CuratorLock *lock, guint64 owner, const CuratorAttemptSpec *spec)
       curator_op_alloc (sizeof *chain, &klass, client, G_MAXINT64, spec->done, spec->data);
 
   chain->multi = multi_of (curator_lock_ref (lock));
-  chain->owner = owner;
-  chain->deadline_us = spec->deadline_us;
-  chain->once = spec->once;
+  chain->next = (CuratorBatchSpec){ .members = chain->multi->members,
+                                    .owner = owner,
+                                    .deadline_us = spec->deadline_us,
+                                    .once = spec->once,
+                                    .done = on_batch_done,
+                                    .data = chain };
   curator_gate_enter ();
   chain->leases = g_ptr_array_new_with_free_func (unref_lease);
   curator_gate_leave ();
@@ -402,20 +385,6 @@ static const CuratorLockClass multi_class = { .name = "multi-lock",
                                               .get_max_hold_ms = multi_get_max_hold_ms,
                                               .finalize = multi_finalize };
 
-/* The order of acquires and releases is the same as if the members of a multi-lock stayed
- * inside. */
-static void
-add_member (GPtrArray *members, CuratorLock *lock)
-{
-  if (lock->klass != &multi_class) {
-    g_ptr_array_add (members, curator_lock_ref (lock));
-    return;
-  }
-  GPtrArray *inner = multi_of (lock)->members;
-  for (guint i = 0; i < inner->len; i++)
-    g_ptr_array_add (members, curator_lock_ref (g_ptr_array_index (inner, i)));
-}
-
 CuratorLock *
 curator_multi_lock_new (CuratorLock *const *locks, gsize n_locks)
 {
@@ -425,11 +394,56 @@ curator_multi_lock_new (CuratorLock *const *locks, gsize n_locks)
 
   for (gsize i = 0; i < n_locks; i++) {
     g_return_val_if_fail (CURATOR_IS_LOCK (locks[i]), NULL);
-    add_member (members, locks[i]);
+    if (locks[i]->klass != &multi_class) {
+      g_ptr_array_add (members, curator_lock_ref (locks[i]));
+      continue;
+    }
+    /* The order of acquires and releases is the same as if the members stayed inside. */
+    GPtrArray *inner = multi_of (locks[i])->members;
+    for (guint k = 0; k < inner->len; k++)
+      g_ptr_array_add (members, curator_lock_ref (g_ptr_array_index (inner, k)));
   }
   CuratorLock *first = members->len > 0 ? g_ptr_array_index (members, 0) : NULL;
   MultiLock *multi =
       curator_lock_alloc (sizeof *multi, &multi_class, first != NULL ? first->client : NULL);
   multi->members = g_steal_pointer (&members);
   return &multi->lock;
+}
+
+CuratorLock *
+curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *paths, GError **error)
+{
+  CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && paths != NULL, error, NULL);
+  CURATOR_INSIDE_GATE;
+  g_autoptr (GPtrArray) locks = g_ptr_array_new_with_free_func (unref_lock);
+
+  for (gsize i = 0; paths[i] != NULL; i++) {
+    for (gsize j = 0; j < i; j++) {
+      if (strcmp (paths[i], paths[j]) == 0) {
+        g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
+                     "%s is named twice: the multi-lock would count it twice", paths[i]);
+        return NULL;
+      }
+    }
+    CuratorLock *lock = curator_mutex_new (client, paths[i], error);
+    if (lock == NULL)
+      return NULL;
+    g_ptr_array_add (locks, lock);
+  }
+  return curator_multi_lock_new ((CuratorLock *const *) locks->pdata, locks->len);
+}
+
+CuratorLock *
+curator_multi_lock_new_for_paths_sorted (CuratorClient *client, const char *const *paths,
+                                         GError **error)
+{
+  g_return_val_if_fail (CURATOR_IS_CLIENT (client) && paths != NULL, NULL);
+  CURATOR_INSIDE_GATE;
+  g_autoptr (GPtrArray) sorted = g_ptr_array_new ();
+
+  for (gsize i = 0; paths[i] != NULL; i++)
+    g_ptr_array_add (sorted, (gpointer) paths[i]);
+  g_ptr_array_sort (sorted, curator_compare_strings);
+  g_ptr_array_add (sorted, NULL);
+  return curator_multi_lock_new_for_paths (client, (const char *const *) sorted->pdata, error);
 }

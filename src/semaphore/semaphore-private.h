@@ -26,3 +26,5 @@ struct _CuratorSemaphore
 CuratorOp *curator_semaphore_begin (CuratorSemaphore *semaphore, guint n, gint64 deadline_us,
                                     gboolean once, CuratorOpDone done,
                                     gpointer data) CURATOR_UNLOCKED;
+/* Takes its result, of which it returns the lease; or NULL for NULL. */
+CuratorLease *curator_semaphore_only_lease (GPtrArray *leases);

@@ -6,7 +6,6 @@
 
 #include "base/container.h"
 #include "base/path.h"
-#include "base/tag.h"
 #include "core/async.h"
 #include "core/await.h"
 #include "core/client-record.h"
@@ -14,12 +13,8 @@
 #include "core/payload.h"
 #include "lock/lease-private.h"
 #include "lock/lock-private.h"
-#include "lock/own_watch.h"
 #include "lock/revocation.h"
 #include "lock/wire.h"
-#include "semaphore/shared_count-private.h"
-
-#include <string.h>
 
 /* Granted while there are no more nodes than leases, in any order: a granted lease is never
  * checked again. */
@@ -73,7 +68,7 @@ curator_semaphore_new_with_shared_count (CuratorClient *client, const char *path
                                          CuratorSharedCount *count, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client) && CURATOR_IS_SHARED_COUNT (count), error, NULL);
-  if (count->client != client) {
+  if (curator_shared_count_get_client (count) != client) {
     g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT,
                          "the shared count belongs to another client");
     return NULL;
@@ -118,11 +113,8 @@ guint
 curator_semaphore_get_max_leases (const CuratorSemaphore *semaphore)
 {
   g_return_val_if_fail (CURATOR_IS_SEMAPHORE (semaphore), 0);
-  if (!curator_client_check_forked (semaphore->client, NULL))
-    return 0;
-  curator_client_lock (semaphore->client);
-  const int max_leases = semaphore->leases->max_leases;
-  curator_client_unlock (semaphore->client);
+  const int max_leases =
+      CURATOR_UNLESS_FORKED (semaphore->client, semaphore->leases->max_leases, 0);
   return (guint) MAX (max_leases, 0);
 }
 
@@ -140,10 +132,13 @@ curator_semaphore_set_node_data (CuratorSemaphore *semaphore, const void *data, 
   g_clear_pointer (&before, g_bytes_unref);
 }
 
+/* NULL with an error, without a call of done. */
 static CuratorOp *
 start_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gint64 timeout_ms,
-                  CuratorOpDone done, gpointer data)
+                  CuratorOpDone done, gpointer data, GError **error)
 {
+  if (!curator_check_release (semaphore->client, timeout_ms, error))
+    return NULL;
   CuratorOp *whole = curator_release_new (semaphore->client, timeout_ms, done, data);
   curator_release_split (whole, leases->len);
   for (guint i = 0; i < leases->len; i++)
@@ -160,11 +155,10 @@ curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gi
                          FALSE);
   CuratorAwait await;
 
-  if (!curator_check_release (semaphore->client, timeout_ms, error))
-    return FALSE;
   curator_await_init (&await, semaphore->client);
-  CuratorOp *whole = start_return_all (semaphore, leases, timeout_ms, curator_await_done, &await);
-  return curator_await_op (&await, whole, cancellable, NULL, error);
+  CuratorOp *whole =
+      start_return_all (semaphore, leases, timeout_ms, curator_await_done, &await, error);
+  return whole != NULL && curator_await_op (&await, whole, cancellable, NULL, error);
 }
 
 CURATOR_DESTROY_FUNC (unref_semaphore, curator_semaphore_unref)
@@ -188,10 +182,8 @@ curator_semaphore_return_all_then (CuratorSemaphore *semaphore, GPtrArray *lease
       curator_async_new (semaphore->client, curator_semaphore_ref (semaphore), unref_semaphore,
                          deliver_return, G_CALLBACK (callback), user_data);
   GError *error = NULL;
-  CuratorOp *op = curator_check_release (semaphore->client, timeout_ms, &error)
-                      ? start_return_all (semaphore, leases, timeout_ms, curator_async_done, async)
-                      : NULL;
-
+  CuratorOp *op =
+      start_return_all (semaphore, leases, timeout_ms, curator_async_done, async, &error);
   curator_async_started (async, op, cancellable, error);
 }
 

@@ -13,9 +13,7 @@
 #include "semaphore/semaphore-private.h"
 
 #include "base/container.h"
-#include "base/guards.h"
 #include "base/path.h"
-#include "base/tag.h"
 #include "core/async.h"
 #include "core/await.h"
 #include "core/client-record.h"
@@ -43,10 +41,10 @@ typedef struct
   GPtrArray *leases CURATOR_GUARDED;
   CuratorOp *current CURATOR_GUARDED; /* the attempt in progress */
   CuratorRetryLoop restarts;          /* after the turn was lost */
-  gboolean restarting CURATOR_GUARDED;
 } Acquire;
 
-static void take_lease (Acquire *acquire) CURATOR_LOCKED;
+static void attempt_done (CuratorOp *op, gpointer lease, const GError *error,
+                          gpointer data) CURATOR_UNLOCKED;
 
 CURATOR_DESTROY_FUNC (unref_lease, curator_lease_unref)
 CURATOR_DESTROY_FUNC (unref_internals, curator_lock_internals_unref)
@@ -82,28 +80,24 @@ on_path_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer da
   curator_client_after_unlock (turns->client, unref_internals, turns);
 }
 
-/* Nobody waits for the answer, which comes before that to the creation of a lease. */
 static CURATOR_LOCKED void
-look_for_other_recipes (CuratorSemaphore *semaphore, CuratorSession *session)
+hold_turn (Acquire *acquire, CuratorLease *turn)
 {
+  CuratorSemaphore *semaphore = acquire->semaphore;
+  CuratorSession *session = curator_lease_get_session (turn);
+
+  acquire->turn = turn;
   if (!semaphore->has_looked) {
+    /* Nobody waits for the answer, which comes before that to the creation of a lease. */
     g_autofree char *path = curator_path_parent (semaphore->turns->base);
     semaphore->has_looked = TRUE;
     curator_request_get_children (session, path, FALSE, on_path_listed,
                                   curator_lock_internals_ref (semaphore->turns));
   }
-}
-
-static CURATOR_LOCKED void
-hold_turn (Acquire *acquire, CuratorLease *turn)
-{
-  acquire->turn = turn;
-  look_for_other_recipes (acquire->semaphore, curator_lease_get_session (turn));
   if (curator_lease_state_now (turn) < CURATOR_LEASE_LOST) {
     acquire->turn_stake.path = curator_lease_full_path (turn);
     acquire->turn_stake.changed = on_turn_changed;
-    curator_stake_register (&acquire->turn_stake, curator_lease_get_session (turn),
-                            CURATOR_STAKE_HELD);
+    curator_stake_register (&acquire->turn_stake, session, CURATOR_STAKE_HELD);
   }
 }
 
@@ -133,44 +127,74 @@ release_all (Acquire *acquire)
 
 /* Takes error. */
 static CURATOR_LOCKED void
-acquire_fail (Acquire *acquire, GError *error)
+acquire_fail (CuratorOp *op, GError *error)
 {
+  Acquire *acquire = (Acquire *) op;
   CuratorOp *current = g_steal_pointer (&acquire->current);
 
   curator_retry_loop_stop (&acquire->restarts);
   if (current != NULL && !current->finished)
     current->klass->cancel (current, g_error_copy (error));
   release_all (acquire);
-  curator_op_finish (&acquire->op, NULL, error);
+  curator_op_finish (op, NULL, error);
   if (current != NULL)
-    curator_client_after_unlock (acquire->op.client, unref_op, current);
-}
-
-/* The turn is lost: starts over, as often as the retry policy allows. */
-static CURATOR_LOCKED void
-acquire_restart (Acquire *acquire)
-{
-  release_all (acquire);
-  if (!acquire->restarting) {
-    acquire->restarting = TRUE;
-    acquire->restarts.start_us = curator_client_now_us (acquire->op.client);
-  }
-  curator_retry_loop_again (&acquire->restarts, ZSESSIONEXPIRED);
+    curator_client_after_unlock (op->client, unref_op, current);
 }
 
 static CURATOR_LOCKED void
 on_retries_exhausted (gpointer data, int rc)
 {
   Acquire *acquire = data;
-  acquire_fail (acquire,
+  acquire_fail (&acquire->op,
                 curator_request_error (acquire->op.client, rc, "acquiring",
                                        acquire->semaphore->leases->shown, acquire->op.begun_us));
 }
 
-/* The end of an attempt, which drops its reference to acquire. */
-static CURATOR_UNLOCKED void
-attempt_done (Acquire *acquire, CuratorLease *lease, const GError *error, gboolean is_turn)
+/* Takes request. */
+static CURATOR_LOCKED void
+start_attempt (Acquire *acquire, CuratorLockInternals *internals, CuratorNodeRequest *request)
 {
+  const CuratorAttemptSpec spec = { .request = request,
+                                    .deadline_us = acquire->op.deadline_us,
+                                    .once = acquire->once,
+                                    .done = attempt_done,
+                                    .data = curator_op_ref (&acquire->op) };
+  acquire->current = curator_lock_internals_attempt_locked (internals, &spec);
+  curator_op_continue (acquire->current, acquire->op.begun_us, acquire->op.contender_was_shown);
+}
+
+static CURATOR_LOCKED void
+take_turn (gpointer data)
+{
+  Acquire *acquire = data;
+  start_attempt (acquire, acquire->semaphore->turns, NULL);
+}
+
+/* Starts the next lease, or succeeds: then the turn ends without waiting for its node's deletion. */
+static CURATOR_LOCKED void
+take_lease (Acquire *acquire)
+{
+  CuratorSemaphore *semaphore = acquire->semaphore;
+
+  if (acquire->leases->len == acquire->n) {
+    CuratorLease *turn = steal_turn (acquire);
+    curator_lease_end (turn, NULL);
+    curator_client_after_unlock (acquire->op.client, unref_lease, turn);
+    curator_op_finish (&acquire->op, g_steal_pointer (&acquire->leases), NULL);
+    return;
+  }
+  CuratorNodeRequest *request = curator_node_request_new (semaphore->leases->lock_name);
+  request->required_hold = curator_lease_ref (acquire->turn);
+  request->data = semaphore->node_data != NULL ? g_bytes_ref (semaphore->node_data) : NULL;
+  start_attempt (acquire, semaphore->leases, request);
+}
+
+/* The end of an attempt, which drops its reference to acquire. It was for the turn unless that is
+ * held. */
+static void
+attempt_done (CuratorOp *op, gpointer lease, const GError *error, gpointer data)
+{
+  Acquire *acquire = data;
   CuratorClient *client = acquire->op.client;
   CuratorLease *unwanted = NULL;
 
@@ -180,89 +204,26 @@ attempt_done (Acquire *acquire, CuratorLease *lease, const GError *error, gboole
                        ended != NULL && ended->contender_was_shown);
   if (acquire->op.finished) {
     unwanted = lease;
+  } else if (acquire->turn != NULL
+             && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)) {
+    /* The turn is lost: starts over, as often as the retry policy allows. */
+    release_all (acquire);
+    if (acquire->restarts.start_us == 0)
+      acquire->restarts.start_us = curator_client_now_us (client);
+    curator_retry_loop_again (&acquire->restarts, ZSESSIONEXPIRED);
   } else if (error != NULL) {
-    if (!is_turn && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST))
-      acquire_restart (acquire);
-    else
-      acquire_fail (acquire, g_error_copy (error));
-  } else if (is_turn) {
-    hold_turn (acquire, lease);
-    take_lease (acquire);
+    acquire_fail (&acquire->op, g_error_copy (error));
   } else {
-    g_ptr_array_add (acquire->leases, lease);
+    if (acquire->turn == NULL)
+      hold_turn (acquire, lease);
+    else
+      g_ptr_array_add (acquire->leases, lease);
     take_lease (acquire);
   }
   curator_client_unlock (client);
   g_clear_pointer (&unwanted, curator_lease_unref);
   g_clear_pointer (&ended, curator_op_unref);
   curator_op_unref (&acquire->op);
-}
-
-static void
-on_turn (CuratorOp *op, gpointer result, const GError *error, gpointer data)
-{
-  attempt_done (data, result, error, TRUE);
-}
-
-static void
-on_lease (CuratorOp *op, gpointer result, const GError *error, gpointer data)
-{
-  attempt_done (data, result, error, FALSE);
-}
-
-static CURATOR_LOCKED void
-take_turn (gpointer data)
-{
-  Acquire *acquire = data;
-  CuratorLockInternals *turns = acquire->semaphore->turns;
-  curator_op_ref (&acquire->op);
-  const CuratorAttemptSpec spec = {
-    .deadline_us = acquire->op.deadline_us, .once = acquire->once, .done = on_turn, .data = acquire
-  };
-  acquire->current = curator_lock_internals_attempt_locked (turns, &spec);
-  curator_op_continue (acquire->current, acquire->op.begun_us, acquire->op.contender_was_shown);
-}
-
-/* The turn ends without waiting for its node's deletion. */
-static CURATOR_LOCKED void
-acquire_succeed (Acquire *acquire)
-{
-  CuratorClient *client = acquire->op.client;
-  CuratorLease *turn = steal_turn (acquire);
-
-  curator_lease_end (turn, NULL);
-  curator_client_after_unlock (client, unref_lease, turn);
-  curator_op_finish (&acquire->op, g_steal_pointer (&acquire->leases), NULL);
-}
-
-/* Starts the next lease, or succeeds. */
-static CURATOR_LOCKED void
-take_lease (Acquire *acquire)
-{
-  CuratorSemaphore *semaphore = acquire->semaphore;
-  CuratorLockInternals *leases = semaphore->leases;
-
-  if (acquire->leases->len == acquire->n) {
-    acquire_succeed (acquire);
-    return;
-  }
-  CuratorNodeRequest *request = curator_node_request_new (leases->lock_name);
-  request->required_hold = curator_lease_ref (acquire->turn);
-  request->data = semaphore->node_data != NULL ? g_bytes_ref (semaphore->node_data) : NULL;
-  curator_op_ref (&acquire->op);
-  const CuratorAttemptSpec spec = { .request = request,
-                                    .deadline_us = acquire->op.deadline_us,
-                                    .once = acquire->once,
-                                    .done = on_lease,
-                                    .data = acquire };
-  acquire->current = curator_lock_internals_attempt_locked (leases, &spec);
-  curator_op_continue (acquire->current, acquire->op.begun_us, acquire->op.contender_was_shown);
-}
-
-static CURATOR_LOCKED void
-acquire_cancel (CuratorOp *op, GError *reason)
-{
-  acquire_fail ((Acquire *) op, reason);
 }
 
 /* The attempt in progress knows whether a contender is in front. One that ends because the turn was
@@ -273,10 +234,9 @@ acquire_timed_out (CuratorOp *op)
   Acquire *acquire = (Acquire *) op;
   CuratorOp *current = acquire->current;
 
-  if (current != NULL && current->finished) {
-    /* Its end is about to be handled: it decides. */
+  /* Its end is about to be handled: it decides. */
+  if (current != NULL && current->finished)
     return NULL;
-  }
   if (current != NULL) {
     curator_op_continue (current, op->begun_us, op->contender_was_shown);
     g_autoptr (GError) error = current->klass->timed_out (current);
@@ -299,7 +259,7 @@ CuratorOp *
 curator_semaphore_begin (CuratorSemaphore *semaphore, guint n, gint64 deadline_us, gboolean once,
                          CuratorOpDone done, gpointer data)
 {
-  static const CuratorOpClass klass = { .cancel = acquire_cancel,
+  static const CuratorOpClass klass = { .cancel = acquire_fail,
                                         .timed_out = acquire_timed_out,
                                         .finalize = acquire_finalize };
   CuratorClient *client = semaphore->client;
@@ -337,19 +297,22 @@ check_acquire (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancell
   return curator_check_payload (length, error);
 }
 
-static CuratorOp *
-begin (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, CuratorOpDone done, gpointer data)
+/* NULL with an error, without a call of done. */
+static CURATOR_UNLOCKED CuratorOp *
+begin (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancellable *cancellable,
+       CuratorOpDone done, gpointer data, GError **error)
 {
-  return curator_semaphore_begin (semaphore, n,
-                                  curator_acquire_deadline (semaphore->client, timeout_ms),
-                                  timeout_ms == 0, done, data);
+  return check_acquire (semaphore, n, timeout_ms, cancellable, error)
+             ? curator_semaphore_begin (semaphore, n,
+                                        curator_acquire_deadline (semaphore->client, timeout_ms),
+                                        timeout_ms == 0, done, data)
+             : NULL;
 }
 
 CURATOR_DESTROY_FUNC (unref_semaphore, curator_semaphore_unref)
 
-/* Takes leases. */
-static CuratorLease *
-only_lease (GPtrArray *leases)
+CuratorLease *
+curator_semaphore_only_lease (GPtrArray *leases)
 {
   CuratorLease *lease = leases != NULL ? curator_lease_ref (g_ptr_array_index (leases, 0)) : NULL;
   g_clear_pointer (&leases, g_ptr_array_unref);
@@ -367,19 +330,18 @@ static void
 deliver_one (GCallback callback, gpointer semaphore, gpointer leases, const GError *error,
              gpointer user_data)
 {
-  ((CuratorSemaphoreAcquireOneCallback) callback) (semaphore, only_lease (leases), error,
-                                                   user_data);
+  ((CuratorSemaphoreAcquireOneCallback) callback) (semaphore, curator_semaphore_only_lease (leases),
+                                                   error, user_data);
 }
 
-/* Takes async. */
 static void
 acquire_then (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancellable *cancellable,
-              CuratorAsync *async)
+              CuratorDeliver deliver, GCallback callback, gpointer user_data)
 {
+  CuratorAsync *async = curator_async_new (semaphore->client, curator_semaphore_ref (semaphore),
+                                           unref_semaphore, deliver, callback, user_data);
   GError *error = NULL;
-  CuratorOp *op = check_acquire (semaphore, n, timeout_ms, cancellable, &error)
-                      ? begin (semaphore, n, timeout_ms, curator_async_done, async)
-                      : NULL;
+  CuratorOp *op = begin (semaphore, n, timeout_ms, cancellable, curator_async_done, async, &error);
   curator_async_started (async, op, cancellable, error);
 }
 
@@ -390,10 +352,8 @@ curator_semaphore_acquire_then (CuratorSemaphore *semaphore, guint n, gint64 tim
 {
   g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));
-  acquire_then (semaphore, n, timeout_ms, cancellable,
-                curator_async_new (semaphore->client, curator_semaphore_ref (semaphore),
-                                   unref_semaphore, deliver_leases, G_CALLBACK (callback),
-                                   user_data));
+  acquire_then (semaphore, n, timeout_ms, cancellable, deliver_leases, G_CALLBACK (callback),
+                user_data);
 }
 
 void
@@ -403,9 +363,8 @@ curator_semaphore_acquire_one_then (CuratorSemaphore *semaphore, gint64 timeout_
 {
   g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));
-  acquire_then (semaphore, 1, timeout_ms, cancellable,
-                curator_async_new (semaphore->client, curator_semaphore_ref (semaphore),
-                                   unref_semaphore, deliver_one, G_CALLBACK (callback), user_data));
+  acquire_then (semaphore, 1, timeout_ms, cancellable, deliver_one, G_CALLBACK (callback),
+                user_data);
 }
 
 GPtrArray *
@@ -416,17 +375,17 @@ curator_semaphore_acquire_n (CuratorSemaphore *semaphore, guint n, gint64 timeou
   CuratorAwait await;
   gpointer leases = NULL;
 
-  if (!curator_client_check_forked (semaphore->client, error)
-      || !check_acquire (semaphore, n, timeout_ms, cancellable, error))
+  if (!curator_client_check_forked (semaphore->client, error))
     return NULL;
   curator_await_init (&await, semaphore->client);
-  CuratorOp *op = begin (semaphore, n, timeout_ms, curator_await_done, &await);
-  return curator_await_op (&await, op, cancellable, &leases, error) ? leases : NULL;
+  CuratorOp *op = begin (semaphore, n, timeout_ms, cancellable, curator_await_done, &await, error);
+  return op != NULL && curator_await_op (&await, op, cancellable, &leases, error) ? leases : NULL;
 }
 
 CuratorLease *
 curator_semaphore_acquire (CuratorSemaphore *semaphore, gint64 timeout_ms,
                            GCancellable *cancellable, GError **error)
 {
-  return only_lease (curator_semaphore_acquire_n (semaphore, 1, timeout_ms, cancellable, error));
+  return curator_semaphore_only_lease (
+      curator_semaphore_acquire_n (semaphore, 1, timeout_ms, cancellable, error));
 }

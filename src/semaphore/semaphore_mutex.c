@@ -44,13 +44,9 @@ on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
   PendingAcquire *pending = data;
   SemaphoreMutex *mutex = pending->mutex;
-  CuratorLease *lease = NULL;
+  CuratorLease *lease = curator_semaphore_only_lease (result);
   g_autoptr (GError) refused = NULL;
 
-  if (result != NULL) {
-    g_autoptr (GPtrArray) leases = result;
-    lease = curator_lease_ref (g_ptr_array_index (leases, 0));
-  }
   if (lease != NULL && pending->owner != 0) {
     curator_client_lock (mutex->lock.client);
     if (mutex->lease == NULL)
@@ -78,10 +74,7 @@ sm_acquire (CuratorLock *lock, guint64 owner, const CuratorAttemptSpec *spec)
   if (lost)
     return curator_lock_refused_op (lock->client, error, spec);
   PendingAcquire *pending = g_new (PendingAcquire, 1);
-  pending->mutex = mutex_of (curator_lock_ref (lock));
-  pending->owner = owner;
-  pending->done = spec->done;
-  pending->data = spec->data;
+  *pending = (PendingAcquire){ mutex_of (curator_lock_ref (lock)), owner, spec->done, spec->data };
   return curator_semaphore_begin (mutex->semaphore, 1, spec->deadline_us, spec->once, on_granted,
                                   pending);
 }

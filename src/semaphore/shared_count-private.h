@@ -1,40 +1,8 @@
-/* The record of a SharedCount, and how the library follows one. Any thread; guarded by the client's
- * mutex. */
+/* How the library follows a SharedCount. Any thread; guarded by the client's mutex. */
 #pragma once
 
 #include "base/guards.h"
-#include "base/refs.h"
-#include "base/tag.h"
-#include "core/client-record.h"
 #include "curator/shared_count.h"
-#include "session/request.h"
-#include "session/session.h"
-#include "session/watches.h"
-
-struct _CuratorSharedCount
-{
-  CuratorTag tag;
-  CuratorRefs refs;
-  CuratorClient *client;          /* a reference */
-  char *given;                    /* the user's path */
-  char *path;                     /* full */
-  void (*unref) (gpointer count); /* drops a reference */
-  gint32 seed;
-
-  gboolean started CURATOR_GUARDED;
-  gboolean known CURATOR_GUARDED;    /* the node was read */
-  gboolean is_stale CURATOR_GUARDED; /* the last read brought no value */
-  gint32 value CURATOR_GUARDED;
-  gint32 version CURATOR_GUARDED;
-  gint64 mzxid CURATOR_GUARDED; /* of the value: an older read must not overwrite a newer one */
-  CuratorWatch *watch CURATOR_GUARDED;
-  CuratorTimer *retry_timer CURATOR_GUARDED; /* sets the watch again */
-  CuratorRequest *reread CURATOR_GUARDED;    /* after a reconnect */
-  gboolean notify_again CURATOR_GUARDED;     /* listeners have heard nothing since a reconnect */
-  CuratorSessionHook session_hook CURATOR_GUARDED;
-  GQueue hooks CURATOR_GUARDED; /* CuratorCountHook */
-  CuratorListeners listeners CURATOR_GUARDED;
-};
 
 typedef struct _CuratorCountHook CuratorCountHook;
 
@@ -45,20 +13,8 @@ struct _CuratorCountHook
   void (*changed) (CuratorCountHook *hook, gint32 value);
 };
 
-/* Stores a value and notifies of it, unless a newer one is known. */
-void curator_shared_count_store (CuratorSharedCount *count, gint32 value, gint32 version,
-                                 gint64 mzxid) CURATOR_LOCKED;
-/* Sets the watch, as soon as the current session is connected. */
-void curator_shared_count_follow (CuratorSharedCount *count) CURATOR_LOCKED;
-void curator_shared_count_unfollow (CuratorSharedCount *count) CURATOR_LOCKED;
-
 /* changed runs for the current value, and for every later one. */
 void curator_shared_count_add_hook (CuratorSharedCount *count,
                                     CuratorCountHook *hook) CURATOR_UNLOCKED;
 void curator_shared_count_remove_hook (CuratorSharedCount *count,
                                        CuratorCountHook *hook) CURATOR_UNLOCKED;
-
-/* shared_count_follow.c: the payload of the node, four bytes, the highest first. */
-GBytes *curator_count_encode (gint32 value);
-/* FALSE for a payload that holds no count. One longer than four bytes may be compressed. */
-gboolean curator_count_decode (const char *data, gsize length, gint32 *value);

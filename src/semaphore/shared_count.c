@@ -1,18 +1,223 @@
-/* SharedCount: an integer in a node, read and written.
+/* SharedCount: an integer in a node, read, written and followed.
  *
- * Mirrors SharedCount and SharedValue. Threads: any; the value is guarded by the client's mutex.
- * The server compares versions.
+ * Mirrors SharedCount and SharedValue. Threads: any; guarded by the client's mutex. The server
+ * compares versions.
+ *
+ * NOTES: one data watch follows the node. The read that sets it again brings the new value, so only
+ * values that came and went in between are missed. A dead session takes the watch with it, and the
+ * next session sets it again. A watch that a server refuses is retried a little later.
  */
 #include "semaphore/shared_count-private.h"
 
+#include "base/container.h"
 #include "base/fork_gate.h"
-#include "base/tag.h"
+#include "base/gzip.h"
+#include "core/log.h"
 #include "core/monitor.h"
 #include "core/namespace.h"
+#include "core/zk_error.h"
 #include "lock/lock-private.h"
 #include "nodes/call.h"
+#include "session/request.h"
+#include "session/watches.h"
+
+#define FOLLOW_RETRY_US (G_USEC_PER_SEC)
+
+struct _CuratorSharedCount
+{
+  CuratorTag tag;
+  CuratorRefs refs;
+  CuratorClient *client; /* a reference */
+  char *given;           /* the user's path */
+  char *path;            /* full */
+  gint32 seed;
+
+  gboolean started CURATOR_GUARDED;
+  gboolean known CURATOR_GUARDED;    /* the node was read */
+  gboolean is_stale CURATOR_GUARDED; /* the last read brought no value */
+  gint32 value CURATOR_GUARDED;
+  gint32 version CURATOR_GUARDED;
+  gint64 mzxid CURATOR_GUARDED; /* of the value: an older read must not overwrite a newer one */
+  CuratorWatch *watch CURATOR_GUARDED;
+  CuratorTimer *retry_timer CURATOR_GUARDED; /* sets the watch again */
+  CuratorRequest *reread CURATOR_GUARDED;    /* after a reconnect */
+  gboolean notify_again CURATOR_GUARDED;     /* listeners have heard nothing since a reconnect */
+  CuratorSessionHook session_hook CURATOR_GUARDED;
+  GQueue hooks CURATOR_GUARDED; /* CuratorCountHook */
+  CuratorListeners listeners CURATOR_GUARDED;
+};
+
+static void follow (CuratorSharedCount *count) CURATOR_LOCKED;
 
 CURATOR_DESTROY_FUNC (unref_count, curator_shared_count_unref)
+
+/* The payload of the node: four bytes, the highest first. */
+static GBytes *
+encode (gint32 value)
+{
+  const guint32 wire = GUINT32_TO_BE ((guint32) value);
+  return g_bytes_new (&wire, sizeof wire);
+}
+
+/* FALSE for a payload that holds no count. One longer than four bytes may be compressed. */
+static gboolean
+decode (const char *data, gsize length, gint32 *value)
+{
+  guint32 wire;
+  g_autoptr (GBytes) plain = NULL;
+
+  if (length > sizeof wire && curator_is_gzip (data, length)) {
+    plain = curator_gunzip (data, length, sizeof wire);
+    data = plain != NULL ? g_bytes_get_data (plain, &length) : NULL;
+  }
+  if (data == NULL || length < sizeof wire)
+    return FALSE;
+  memcpy (&wire, data, sizeof wire);
+  *value = (gint32) GUINT32_FROM_BE (wire);
+  return TRUE;
+}
+
+static void
+call_listener (GCallback func, gpointer count, int value, gpointer user_data)
+{
+  ((CuratorSharedCountListener) func) (count, value, user_data);
+}
+
+static gpointer
+ref_count (gpointer count)
+{
+  return curator_refs_try_inc (&((CuratorSharedCount *) count)->refs) ? count : NULL;
+}
+
+static CURATOR_LOCKED void
+notify_listeners (CuratorSharedCount *count)
+{
+  count->notify_again = FALSE;
+  curator_listeners_notify (&count->listeners, 0, count->client, call_listener, count, ref_count,
+                            unref_count, count->value);
+}
+
+/* Stores a value and notifies of it, unless a newer one is known. Listeners hear of every write, also
+ * of the same value; the first read is no write. */
+static CURATOR_LOCKED void
+store (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
+{
+  if (count->known && mzxid < count->mzxid)
+    return;
+  const gboolean changed = value != count->value;
+  const gboolean written = count->known && mzxid > count->mzxid;
+  count->known = TRUE;
+  count->value = value;
+  count->version = version;
+  count->mzxid = mzxid;
+  for (GList *link = changed ? count->hooks.head : NULL; link != NULL; link = link->next) {
+    CuratorCountHook *hook = link->data;
+    hook->changed (hook, value);
+  }
+  if (changed || written)
+    notify_listeners (count);
+}
+
+/* A node without a readable count is read again and again, and warned of once. */
+static CURATOR_LOCKED void
+store_reply (CuratorSharedCount *count, const CuratorZkReply *reply)
+{
+  gint32 value;
+
+  if (decode (reply->data, (gsize) MAX (reply->data_length, 0), &value)) {
+    count->is_stale = FALSE;
+    store (count, value, reply->stat->version, reply->stat->mzxid);
+  } else if (!count->is_stale) {
+    count->is_stale = TRUE;
+    curator_warn ("no shared count can be read at %s: its last value is kept", count->path);
+  }
+}
+
+static CURATOR_LOCKED void
+on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+{
+  CuratorSharedCount *count = data;
+
+  count->reread = NULL;
+  if (rc == ZOK) {
+    store_reply (count, reply);
+    if (count->notify_again)
+      notify_listeners (count);
+  }
+}
+
+/* Listeners also hear the value after each reconnect. If this read fails, so does the
+ * connection. */
+static CURATOR_LOCKED void
+on_reconnected (CuratorSessionHook *hook)
+{
+  CuratorSharedCount *count = CURATOR_CONTAINER (hook, CuratorSharedCount, session_hook);
+
+  g_clear_pointer (&count->reread, curator_request_forget);
+  count->notify_again = TRUE;
+  count->reread = curator_request_get (hook->session, count->path, FALSE, on_reread, count);
+}
+
+static CURATOR_LOCKED void
+stop_watching (CuratorSharedCount *count)
+{
+  curator_timer_cancel (count->client, &count->retry_timer);
+  g_clear_pointer (&count->reread, curator_request_forget);
+  curator_session_remove_hook (&count->session_hook);
+  g_clear_pointer (&count->watch, curator_watch_release);
+}
+
+/* Runs on the timer thread. */
+static CURATOR_LOCKED void
+on_retry_timer (gpointer data)
+{
+  CuratorSharedCount *count = data;
+  count->retry_timer = NULL;
+  follow (count);
+}
+
+static CURATOR_LOCKED void
+on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
+          gpointer data)
+{
+  CuratorSharedCount *count = data;
+
+  if (event == CURATOR_WATCH_ARMED && reply != NULL && reply->stat != NULL) {
+    store_reply (count, reply);
+  } else if (event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc)) {
+    stop_watching (count);
+    count->retry_timer =
+        curator_timer_after (count->client, FOLLOW_RETRY_US, on_retry_timer, count);
+  } else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED) {
+    g_clear_pointer (&count->watch, curator_watch_release);
+    curator_warn ("%s cannot be followed any more: %s", count->path,
+                  rc == ZNONODE ? "it was deleted" : zerror (rc));
+  }
+}
+
+static CURATOR_LOCKED void
+on_session_died (CuratorSessionHook *hook)
+{
+  CuratorSharedCount *count = CURATOR_CONTAINER (hook, CuratorSharedCount, session_hook);
+  g_clear_pointer (&count->reread, curator_request_forget);
+  g_clear_pointer (&count->watch, curator_watch_release);
+  follow (count);
+}
+
+/* The watch is set as soon as the current session is connected. */
+static void
+follow (CuratorSharedCount *count)
+{
+  CuratorSession *session = count->client->session;
+
+  if (!count->started || session == NULL || count->watch != NULL)
+    return;
+  count->session_hook.died = on_session_died;
+  count->session_hook.connected = on_reconnected;
+  curator_session_add_hook (session, &count->session_hook);
+  count->watch = curator_watch_add (session, count->path, ZWATCHTYPE_DATA, CURATOR_WATCH_NEEDED,
+                                    on_watch, count);
+}
 
 CuratorSharedCount *
 curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, GError **error)
@@ -20,16 +225,14 @@ curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, 
   CURATOR_CHECK_CALL (CURATOR_IS_CLIENT (client), error, NULL);
   if (!curator_lock_check_path (client, path, error))
     return NULL;
-  CuratorSharedCount *count = g_new0 (CuratorSharedCount, 1);
-  count->tag = CURATOR_TAG_SHARED_COUNT;
+  CuratorSharedCount *count = g_new (CuratorSharedCount, 1);
+  *count = (CuratorSharedCount){ .tag = CURATOR_TAG_SHARED_COUNT,
+                                 .client = curator_client_ref (client),
+                                 .given = g_strdup (path),
+                                 .path = curator_client_full_path (client, path),
+                                 .seed = seed,
+                                 .value = seed };
   curator_refs_init (&count->refs);
-  count->client = curator_client_ref (client);
-  count->given = g_strdup (path);
-  count->path = curator_client_full_path (client, path);
-  count->unref = unref_count;
-  count->seed = seed;
-  curator_not_shared ();
-  count->value = seed;
   return count;
 }
 
@@ -65,11 +268,11 @@ read_now (CuratorSharedCount *count, const CuratorLimits *limits, GError **error
   gsize length;
   const char *data = g_bytes_get_data (result->data, &length);
   gint32 value;
-  if (!curator_count_decode (data, length, &value))
+  if (!decode (data, length, &value))
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
                            "the node holds no shared count: its payload cannot be read as one");
   curator_client_lock (count->client);
-  curator_shared_count_store (count, value, result->version, result->mzxid);
+  store (count, value, result->version, result->mzxid);
   curator_client_unlock (count->client);
   return TRUE;
 }
@@ -85,7 +288,7 @@ curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_ms, GCance
   if (!curator_limits_init (&limits, count->client, timeout_ms, cancellable, error))
     return FALSE;
   g_autoptr (GError) local = NULL;
-  g_autoptr (GBytes) seed = curator_count_encode (count->seed);
+  g_autoptr (GBytes) seed = encode (count->seed);
   g_autoptr (CuratorCallResult) created =
       curator_call (&limits, CURATOR_CALL_CREATE, count->path, seed, 0, NULL, &local);
 
@@ -97,7 +300,7 @@ curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_ms, GCance
     return FALSE;
   curator_client_lock (count->client);
   count->started = TRUE;
-  curator_shared_count_follow (count);
+  follow (count);
   curator_client_unlock (count->client);
   return TRUE;
 }
@@ -125,31 +328,23 @@ curator_shared_count_get_versioned (const CuratorSharedCount *count, gint32 *val
   return known;
 }
 
-static CURATOR_UNLOCKED gboolean
-check_started (CuratorSharedCount *count, GError **error)
-{
-  curator_client_lock (count->client);
-  const gboolean started = count->started;
-  curator_client_unlock (count->client);
-  if (!started)
-    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED,
-                 "the shared count %s is not started", count->path);
-  return started;
-}
-
 /* A written value counts at once, without waiting for the watch. */
 static CURATOR_UNLOCKED CuratorCallResult *
 write_now (CuratorSharedCount *count, const CuratorLimits *limits, gint32 value, gint32 version,
            gboolean *repeated, GError **error)
 {
-  g_autoptr (GBytes) bytes = curator_count_encode (value);
+  const gboolean started = CURATOR_WITH_MUTEX (count->client, count->started);
+  if (!started) {
+    g_set_error (error, CURATOR_ERROR, CURATOR_ERROR_NOT_STARTED,
+                 "the shared count %s is not started", count->path);
+    return NULL;
+  }
+  g_autoptr (GBytes) bytes = encode (value);
   CuratorCallResult *result =
-      check_started (count, error)
-          ? curator_call (limits, CURATOR_CALL_SET, count->path, bytes, version, repeated, error)
-          : NULL;
+      curator_call (limits, CURATOR_CALL_SET, count->path, bytes, version, repeated, error);
   if (result != NULL) {
     curator_client_lock (count->client);
-    curator_shared_count_store (count, value, result->version, result->mzxid);
+    store (count, value, result->version, result->mzxid);
     curator_client_unlock (count->client);
   }
   return result;
@@ -229,7 +424,8 @@ curator_shared_count_close (CuratorSharedCount *count)
   if (!curator_client_check_forked (count->client, NULL))
     return;
   curator_client_lock (count->client);
-  curator_shared_count_unfollow (count);
+  count->started = FALSE;
+  stop_watching (count);
   curator_client_unlock (count->client);
 }
 

@@ -49,15 +49,18 @@ oracle_decide (char **children, const char *own, gboolean rw, gsize *n_before, c
 }
 
 static void
-check_laws (const CuratorQueue *queue, char **children, CuratorQueueKeyFunc key)
+check_laws (const CuratorQueue *queue, char **children, gpointer kind)
 {
   g_assert_cmpuint (queue->n_names + queue->n_foreign, ==, g_strv_length (children));
   g_assert_true ((queue->n_foreign > 0) == (queue->first_foreign != NULL));
   for (gsize i = 0; i < queue->n_names; i++) {
     gint64 number;
     gint64 last = G_MININT64;
-    g_assert_true (curator_queue_parse_number (key (queue->names[i], NULL), &number));
-    g_assert_true (i == 0 || curator_queue_parse_number (key (queue->names[i - 1], NULL), &last));
+    g_assert_true (
+        curator_queue_parse_number (curator_grammar_key (queue->names[i], kind), &number));
+    g_assert_true (
+        i == 0
+        || curator_queue_parse_number (curator_grammar_key (queue->names[i - 1], kind), &last));
     g_assert_true (number >= last || queue->irregular);
     g_assert_true (number != last || queue->irregular || !is_writer (queue->names[i]));
   }
@@ -69,14 +72,14 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   if (size < 2)
     return 0;
   const gboolean rw = data[0] % 2;
-  const CuratorQueueKeyFunc key = rw ? curator_grammar_rw_key : curator_grammar_mutex_key;
+  const gpointer kind = GINT_TO_POINTER (rw ? CURATOR_PARTICIPANT_READ : CURATOR_PARTICIPANT_MUTEX);
   g_autofree char *text = fuzz_text (data + 1, size - 1);
   g_auto (GStrv) children = g_strsplit (text, "\n", -1);
   const gsize n = g_strv_length (children);
   g_auto (CuratorQueue) queue = { 0 };
 
-  curator_queue_init (&queue, (const char *const *) children, n, key, NULL);
-  check_laws (&queue, children, key);
+  curator_queue_init (&queue, (const char *const *) children, n, curator_grammar_key, kind);
+  check_laws (&queue, children, kind);
   (void) curator_grammar_kind ((const char *const *) children, n);
   for (gsize i = 0; i < MIN (n, 8); i++) {
     gsize n_before;
@@ -88,7 +91,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
       g_assert_cmpuint (n_before, ==, (gsize) index);
       /* A writer and its downgraded readers have one number. */
       if (before != NULL && !queue.irregular)
-        g_assert_cmpstr (key (queue.names[index - 1], NULL), ==, key (before, NULL));
+        g_assert_cmpstr (curator_grammar_key (queue.names[index - 1], kind), ==,
+                         curator_grammar_key (before, kind));
     }
   }
   return 0;

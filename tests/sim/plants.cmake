@@ -305,12 +305,10 @@ curator_plant(
   CHANGE "state == CURATOR_LEASE_LOST && current != NULL" "FALSE")
 curator_plant(
   semaphore_turn_for_each_permit RECIPE semaphore FILE semaphore/semaphore_acquire.c EXPECT "hang"
-  CHANGE "static void take_lease (Acquire *acquire) CURATOR_LOCKED@"
-         "static void take_lease (Acquire *acquire)@ static void take_turn (gpointer data)@"
-         "    g_ptr_array_add (acquire->leases, lease)@\n    take_lease (acquire)"
-         "      g_ptr_array_add (acquire->leases, lease)@\n      if (acquire->leases->len < acquire->n) { CuratorLease *turn = steal_turn (acquire)@ curator_lease_end (turn, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
+  CHANGE "      g_ptr_array_add (acquire->leases, lease)@\n    take_lease (acquire)"
+         "      g_ptr_array_add (acquire->leases, lease)@\n    if (acquire->turn != lease && acquire->leases->len < acquire->n) { CuratorLease *turn = steal_turn (acquire)@ curator_lease_end (turn, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
 curator_plant(
-  shared_count_gives_up SCENE test_count_is_followed_after_a_refusal FILE semaphore/shared_count_follow.c
+  shared_count_gives_up SCENE test_count_is_followed_after_a_refusal FILE semaphore/shared_count.c
   EXPECT "expectation failed"
   CHANGE "event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc)" "FALSE")
 # A retry timer goes on while its attempt waits.
@@ -329,17 +327,17 @@ curator_plant(
 # --- the multi-lock ---
 curator_plant(
   multilock_keeps_the_first RECIPE multilock FILE multilock/multilock.c EXPECT "still held|residue|hang|is not above"
-  CHANGE "curator_batch_release (chain->multi->members, chain->n_held, chain->owner, NULL)@"
+  CHANGE "curator_batch_release (chain->multi->members, chain->n_held, chain->next.owner, NULL)@"
          "for (guint i = chain->n_held@ i-- > 1@) {
               g_autoptr (GPtrArray) one = g_ptr_array_new ()@
-              g_ptr_array_add (one, member_at (chain->multi, i))@
-              curator_batch_release (one, 1, chain->owner, NULL)@
+              g_ptr_array_add (one, g_ptr_array_index (chain->multi->members, i))@
+              curator_batch_release (one, 1, chain->next.owner, NULL)@
             }")
 curator_plant(
   multilock_keeps_a_lost_member SCENE test_member_lost_while_waiting FILE multilock/multilock.c EXPECT "expectation failed"
   CHANGE "are_all_held (chain) ?" "TRUE ?")
 curator_plant(
-  multilock_unsorted RECIPE multilock FILE multilock/multilock_paths.c EXPECT "hang"
+  multilock_unsorted RECIPE multilock FILE multilock/multilock.c EXPECT "hang"
   CHANGE "g_ptr_array_sort (sorted, curator_compare_strings)" "")
 curator_plant(
   multilock_batches_across_clients TEST test_sim_together.c SCENE test_nothing_behind_another_client
@@ -353,15 +351,15 @@ curator_plant(
 curator_plant(
   multilock_tries_together TEST test_sim_together.c SCENE test_one_try_wins
   FILE multilock/multilock.c EXPECT "n_holders == 1"
-  CHANGE "chain->once || chain->n_taken" "chain->n_taken")
+  CHANGE "next->once || chain->n_taken" "chain->n_taken")
 # The same, with a second try of one member after another: another contender's first try may still refuse it.
 curator_plant(
   multilock_tries_together_then_alone TEST test_sim_together.c SCENE test_one_try_wins
   FILE multilock/multilock.c EXPECT "n_holders == 1"
-  CHANGE "chain->once || chain->n_taken" "chain->n_taken"
+  CHANGE "next->once || chain->n_taken" "chain->n_taken"
          "take_over (chain, batch, n_held)@"
          "take_over (chain, batch, n_held)@
-  if (error != NULL && chain->once && chain->n_taken == 1) {
+  if (error != NULL && chain->next.once && chain->n_taken == 1) {
     roll_back (chain)@
     chain->n_taken = MAX_BATCHES@
     error = NULL@

@@ -40,8 +40,15 @@ tail_key (const char *name, gpointer user_data)
   return length > 10 ? name + length - 10 : NULL;
 }
 
-static const CuratorQueueKeyFunc key_funcs[N_KINDS] = { curator_grammar_mutex_key,
-                                                        curator_grammar_rw_key, tail_key };
+static const CuratorQueueKeyFunc key_funcs[N_KINDS] = { curator_grammar_key, curator_grammar_key,
+                                                        tail_key };
+
+static gpointer
+key_data (Kind kind)
+{
+  return GINT_TO_POINTER (kind == READ_WRITE ? CURATOR_PARTICIPANT_READ
+                                             : CURATOR_PARTICIPANT_MUTEX);
+}
 
 /* --- the oracle: Java's result, computed the slow way ----------------------------------------- */
 
@@ -212,19 +219,21 @@ check_places (const Case *c, const CuratorQueue *queue)
 
 /* A name without a number goes where Java's String.compareTo of the keys puts it. */
 static void
-check_insert (CuratorQueue *queue, CuratorQueueKeyFunc key, const char *name)
+check_insert (CuratorQueue *queue, Kind kind, const char *name)
 {
   const gsize n = queue->n_names;
-  const char *own = key (name, NULL) != NULL ? key (name, NULL) : name;
+  const CuratorQueueKeyFunc key = key_funcs[kind];
+  const gpointer data = key_data (kind);
+  const char *own = key (name, data) != NULL ? key (name, data) : name;
   gsize at = 0;
 
-  curator_queue_insert (queue, name, key, NULL);
+  curator_queue_insert (queue, name, key, data);
   assert_int_equal (queue->n_names, n + 1);
   assert_null (queue->names[n + 1]);
   while (queue->names[at] != name)
     at++;
-  assert_true (at == 0 || strcmp (key (queue->names[at - 1], NULL), own) <= 0);
-  assert_true (at == n || strcmp (key (queue->names[at + 1], NULL), own) > 0);
+  assert_true (at == 0 || strcmp (key (queue->names[at - 1], data), own) <= 0);
+  assert_true (at == n || strcmp (key (queue->names[at + 1], data), own) > 0);
 }
 
 static void
@@ -240,7 +249,7 @@ check_case (GRand *rand, Case *c, guint *n_irregular)
 
   for (gsize i = 0; i < c->n; i++)
     names[i] = c->children[i].name;
-  curator_queue_init (&queue, names, c->n, key, NULL);
+  curator_queue_init (&queue, names, c->n, key, key_data (c->kind));
   assert_int_equal (queue.n_foreign, n_foreign);
   assert_int_equal (queue.n_names, c->n - n_foreign);
   assert_int_equal (queue.irregular, irregular);
@@ -250,10 +259,10 @@ check_case (GRand *rand, Case *c, guint *n_irregular)
 
   /* The server lists in any order; the result must not depend on it. */
   shuffle (rand, names, c->n);
-  curator_queue_init (&shuffled, names, c->n, key, NULL);
+  curator_queue_init (&shuffled, names, c->n, key, key_data (c->kind));
   for (gsize i = 0; i < queue.n_names; i++)
     assert_ptr_equal (queue.names[i], shuffled.names[i]);
-  check_insert (&queue, key, inserted[g_rand_int_range (rand, 0, G_N_ELEMENTS (inserted))]);
+  check_insert (&queue, c->kind, inserted[g_rand_int_range (rand, 0, G_N_ELEMENTS (inserted))]);
   curator_queue_clear (&queue);
   *n_irregular += irregular ? 1 : 0;
 }
