@@ -8,6 +8,7 @@
 #include "base/fork_gate.h"
 #include "base/lookup.h"
 #include "base/thread_start.h"
+#include "base/threads.h"
 #include "client/session_servers.h"
 #include "core/monitor.h"
 

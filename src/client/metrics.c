@@ -164,7 +164,7 @@ curator_client_format_metrics (CuratorClient *client)
     return NULL;
   curator_client_lock (client);
   CuratorSession *session = client->session;
-  curator_copy_stats (client, &figures.stats);
+  figures.stats = client->stats;
   figures.state = client->state;
   if (session != NULL) {
     figures.in_flight = session->in_flight.length + session->backlog.length;

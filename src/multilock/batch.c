@@ -109,7 +109,7 @@ static CURATOR_UNLOCKED gboolean
 may_join (CuratorLock *member, CuratorClient *client, guint64 owner, GHashTable *bases)
 {
   CuratorLockInternals *queue = member->internals;
-  if (member->client != client
+  if (queue == NULL || member->client != client
       || !CURATOR_WITH_MUTEX (client, curator_lock_internals_is_exclusive (queue)))
     return FALSE;
   /* A hold of the owner's is entered again, without a node. */
