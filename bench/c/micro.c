@@ -83,7 +83,7 @@ predicate_64 (int calls)
 {
   g_autoptr (CuratorClient) client = curator_client_new ("127.0.0.1:2181", NULL);
   g_autoptr (CuratorLock) lock = curator_mutex_new (client, "/lock", NULL);
-  CuratorLockInternals *internals = ((CuratorMutex *) lock)->internals;
+  CuratorLockInternals *internals = lock->internals;
   g_auto (CuratorQueue) queue = { 0 };
   curator_queue_init (&queue, (const char *const *) names, 64, key, (gpointer) "lock-");
   const char *own = queue.names[32];

@@ -5,9 +5,10 @@
  * NOTES: the C library has locks in getaddrinfo() of which fork() knows nothing, such as that of
  * its list of the host's interfaces (check_pf). A child that inherits one locked hangs in its own
  * first look-up. So fork() waits for the look-ups under way, until the last one has begun a second
- * ago: then they wait for a name server, without a lock. A clock goes on while the process is
- * stopped, so fork() looks a number of times at least. It remains that the answer comes while
- * fork() runs: then glibc sorts the addresses by that list.
+ * ago: then they wait for a name server, without a lock, or have had no processor. A clock goes on
+ * while the process is stopped, so fork() looks a number of times at least. Then it takes that
+ * lock, the only one that is held during system calls, and gives it back. It remains that the
+ * answer comes while fork() runs: then glibc sorts the addresses by that list.
  */
 #include "base/lookup.h"
 
@@ -39,6 +40,17 @@ may_have_locks (int kind, int looks)
          && (looks < LOOKS || g_get_monotonic_time () < last_began_us[kind] + PATIENCE_US);
 }
 
+/* glibc reads its list of interfaces for every look-up with this flag. */
+static void
+wait_for_interfaces (void)
+{
+  const struct addrinfo hints = { .ai_flags = AI_ADDRCONFIG | AI_NUMERICHOST };
+  struct addrinfo *found = NULL;
+
+  if (getaddrinfo ("127.0.0.1", NULL, &hints, &found) == 0)
+    freeaddrinfo (found);
+}
+
 static void
 before_fork (void)
 {
@@ -51,6 +63,8 @@ before_fork (void)
       pthread_mutex_lock (&gate);
     }
   }
+  if (n_under_way[CURATOR_LOOKUP_BY_US] + n_under_way[CURATOR_LOOKUP_BY_LIBRARY] > 0)
+    wait_for_interfaces ();
 }
 
 static void
