@@ -78,8 +78,8 @@ struct _CuratorZkOps
   /* The same: "host:port" of the server, as the list names it, or its address; transfer full.
    * servers: of CuratorServer, or NULL. NULL: unknown. May be NULL itself. */
   char *(*dup_server) (CuratorZkOps *ops, CuratorZkHandle *handle, GPtrArray *servers);
-  /* Called right after open, before anything else. A refusal comes as AUTH_FAILED; success is not
-   * reported. */
+  /* Called right after open, before anything else, unless is_shared: the program authenticates its
+   * handle itself. A refusal comes as AUTH_FAILED; success is not reported. */
   int (*add_auth) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *scheme, const char *cert,
                    int cert_length);
 

@@ -45,8 +45,8 @@ CuratorOp *curator_fetch_start (CuratorClient *client, gint64 deadline_us,
                                 const CuratorFetchPlan *plan, CuratorOpDone done,
                                 gpointer data) CURATOR_UNLOCKED;
 
-/* paths: full paths. As the operation may outlive the call, they must not change. Returns one CuratorFetched for each, in order; free with g_array_unref(). NULL
- * with error if the retry policy gives up, the client is closed, or the server refuses the client
- * rather than a read. */
+/* paths: full paths, which the operation shares until the call returns. Returns one CuratorFetched
+ * for each, in order; free with g_array_unref(). NULL with error if the retry policy gives up, the
+ * client is closed, or the server refuses the client rather than a read. */
 GArray *curator_fetch (const CuratorLimits *limits, CuratorFetchKind kind, GPtrArray *paths,
                        GError **error) CURATOR_UNLOCKED;

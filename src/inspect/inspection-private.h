@@ -1,4 +1,5 @@
-/* The result of an inspection: filled by inspect.c, then constant. Any thread; no lock. */
+/* The result of an inspection: filled by inspect.c, then constant: any thread, no lock.
+ * curator_inspect_within () takes the client's mutex and waits. */
 #pragma once
 
 #include "base/guards.h"

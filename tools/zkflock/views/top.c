@@ -364,12 +364,13 @@ show (Top *top)
 int
 top_run (const Options *options, CuratorClient *client)
 {
-  Top top = { .options = options, .client = client, .screen.filter = g_string_new (NULL) };
+  Top top = { .options = options, .client = client };
   const char *terminal = g_getenv ("TERM");
   const char *no_colour = g_getenv ("NO_COLOR");
 
   if (pipe (top.pipe) != 0)
     return report_shortage (options->paths[0], "cannot make a pipe", errno);
+  top.screen.filter = g_string_new (NULL);
   top.is_live = !options->json && isatty (STDOUT_FILENO) && isatty (STDIN_FILENO)
                 && terminal != NULL && strcmp (terminal, "dumb") != 0;
   top.in_colour = top.is_live && (no_colour == NULL || *no_colour == '\0');
