@@ -20,8 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TICK_MS    2000
-#define SYNC_LIMIT 5 /* ticks, as in ZooKeeper's sample configuration */
+/* A server that deletes empty containers makes clients create them again, at times of its own. */
+#define KEEPS_CONTAINERS "-Dznode.container.checkIntervalMs=86400000"
+#define TICK_MS          2000
+#define SYNC_LIMIT       5 /* ticks, as in ZooKeeper's sample configuration */
 
 static void
 print_counts (Proxy *proxy)
@@ -62,8 +64,6 @@ obey (Proxy *proxy, const char *line)
   fflush (stdout);
 }
 
-/* The servers never delete empty containers: these would be counted as the clients'
- * transactions. */
 static int
 host_ensemble (void)
 {
@@ -71,7 +71,7 @@ host_ensemble (void)
                                       "-XX:TieredStopAtLevel=4",
                                       "-Dzookeeper.forceSync=yes",
                                       "-Dzookeeper.preAllocSize=65536",
-                                      "-Dznode.container.checkIntervalMs=86400000",
+                                      KEEPS_CONTAINERS,
                                       NULL };
   const ZkEnsembleSetup setup = { .tick_ms = TICK_MS,
                                   .sync_limit = SYNC_LIMIT,
@@ -95,7 +95,8 @@ host_ensemble (void)
 int
 main (int argc, char **argv)
 {
-  static const char *const java[] = { "-Xmx512m", "-XX:TieredStopAtLevel=4", NULL };
+  static const char *const java[] = { "-Xmx512m", "-XX:TieredStopAtLevel=4", KEEPS_CONTAINERS,
+                                      NULL };
   char line[256];
   if (argc == 2 && g_str_equal (argv[1], "ensemble"))
     return host_ensemble ();

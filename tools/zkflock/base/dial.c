@@ -127,14 +127,13 @@ wait_ready (Line *line, GError **error)
   return FALSE;
 }
 
-/* Who only looks at a certificate wants to see a bad one, too: it is not verified here. */
 static gboolean
-shake_hands (Line *line, Dial *dial, const char *host, GError **error)
+shake_hands (Line *line, Dial *dial, const char *host, gboolean verify, GError **error)
 {
   const int fd = g_socket_get_fd (g_socket_connection_get_socket (line->connection));
   int rc;
 
-  line->tls = curator_tls_session_new (fd, host, dial->credentials, FALSE, error);
+  line->tls = curator_tls_session_new (fd, host, dial->credentials, verify, error);
   if (line->tls == NULL)
     return FALSE;
   do {
@@ -163,8 +162,10 @@ connect_to (GSocketConnectable *server, gint64 timeout_ms, Line *line, GError **
   return FALSE;
 }
 
+/* verify: who only looks at a certificate wants to see a bad one, too. */
 static gboolean
-call (Dial *dial, const char *address, gint64 timeout_ms, Line *line, GError **error)
+call (Dial *dial, const char *address, gint64 timeout_ms, gboolean verify, Line *line,
+      GError **error)
 {
   const gboolean is_tls = dial_uses_tls (dial);
   g_autoptr (GSocketConnectable) server =
@@ -178,7 +179,7 @@ call (Dial *dial, const char *address, gint64 timeout_ms, Line *line, GError **e
   const char *host = dial->server_name != NULL
                          ? dial->server_name
                          : g_network_address_get_hostname (G_NETWORK_ADDRESS (server));
-  if (!is_tls || shake_hands (line, dial, host, error))
+  if (!is_tls || shake_hands (line, dial, host, verify, error))
     return TRUE;
   hang_up (line);
   return FALSE;
@@ -215,38 +216,22 @@ read_some (Line *line, guint8 *buffer, gsize size, GError **error)
   return n;
 }
 
-static void
-inspect (Line *line, DialCertificate *certificate)
-{
-  g_autofree char *refusal = curator_tls_session_dup_refusal (line->tls);
-
-  certificate->expires_at = curator_tls_session_get_peer_expiry (line->tls);
-  certificate->refusal = refusal != NULL ? curator_escape_name (refusal, -1) : NULL;
-}
-
 char *
 dial_exchange (Dial *dial, const char *address, const void *bytes, gsize *size, gint64 timeout_ms,
                GError **error)
 {
   g_autoptr (GString) answer = g_string_new (NULL);
   g_autoptr (GError) failure = NULL;
-  DialCertificate certificate = { 0 };
   guint8 buffer[8192];
   gssize n;
   Line line;
 
-  if (!call (dial, address, timeout_ms, &line, error))
+  if (!call (dial, address, timeout_ms, TRUE, &line, error))
     return NULL;
-  if (line.tls != NULL)
-    inspect (&line, &certificate);
-  if (certificate.refusal != NULL)
-    g_set_error_literal (&failure, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
-                         certificate.refusal);
-  else if (write_all (&line, bytes, *size, &failure))
+  if (write_all (&line, bytes, *size, &failure))
     /* Until the server closes the connection, or is late. */
     while (answer->len < MAX_ANSWER && (n = read_some (&line, buffer, sizeof buffer, &failure)) > 0)
       g_string_append_len (answer, (const char *) buffer, n);
-  g_free (certificate.refusal);
   hang_up (&line);
   /* What came before a failure still shows the protocol. */
   if (answer->len == 0 && failure != NULL) {
@@ -270,9 +255,11 @@ dial_inspect (Dial *dial, const char *address, gint64 timeout_ms, DialCertificat
 {
   Line line;
 
-  if (!call (dial, address, timeout_ms, &line, error))
+  if (!call (dial, address, timeout_ms, FALSE, &line, error))
     return FALSE;
-  inspect (&line, certificate);
+  g_autofree char *refusal = curator_tls_session_dup_refusal (line.tls);
+  certificate->expires_at = curator_tls_session_get_peer_expiry (line.tls);
+  certificate->refusal = refusal != NULL ? curator_escape_name (refusal, -1) : NULL;
   hang_up (&line);
   return TRUE;
 }
