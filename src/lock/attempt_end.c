@@ -167,7 +167,7 @@ curator_attempt_fail (Attempt *attempt, GError *error)
     curator_queue_slot_leave (&attempt->slot, FALSE, curator_path_leaf (node));
     curator_attempt_reset (attempt);
     CuratorOp *release = curator_release_new (client, DELETE_PATIENCE_MS, on_node_deleted, attempt);
-    curator_delete_node (client, node, owner, 0, release);
+    curator_deletion_start (curator_deletion_new (client, node, owner, 0), release);
     curator_op_unref (release);
     return;
   }

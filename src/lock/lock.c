@@ -245,14 +245,6 @@ curator_lock_acquire_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *c
 }
 
 /* Ends one level of the calling thread's hold. */
-static CuratorOp *
-start_release (CuratorLock *lock, gint64 timeout_ms, CuratorOpDone done, gpointer data)
-{
-  CuratorOp *op = curator_release_new (lock->client, timeout_ms, done, data);
-  lock->klass->release (lock, curator_thread_id (), op);
-  return op;
-}
-
 G_NO_INLINE static gboolean
 release_last (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, GError **error)
 {
@@ -263,7 +255,8 @@ release_last (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, G
   if (lock->client == NULL)
     return TRUE;
   curator_await_init (&await, lock->client);
-  CuratorOp *op = start_release (lock, timeout_ms, curator_await_done, &await);
+  CuratorOp *op = curator_release_new (lock->client, timeout_ms, curator_await_done, &await);
+  lock->klass->release (lock, curator_thread_id (), op);
   return curator_await_op (&await, op, cancellable, NULL, error);
 }
 
@@ -300,10 +293,12 @@ curator_lock_release_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *c
   CuratorAsync *async = curator_async_new (lock->client, curator_lock_ref (lock), unref_lock,
                                            deliver_release, G_CALLBACK (callback), user_data);
   GError *error = NULL;
-  CuratorOp *op = curator_check_release (lock->client, timeout_ms, &error) && lock->client != NULL
-                      ? start_release (lock, timeout_ms, curator_async_done, async)
-                      : NULL;
+  CuratorOp *op = NULL;
 
+  if (curator_check_release (lock->client, timeout_ms, &error) && lock->client != NULL) {
+    op = curator_release_new (lock->client, timeout_ms, curator_async_done, async);
+    lock->klass->release (lock, curator_thread_id (), op);
+  }
   curator_async_started (async, op, cancellable, error);
 }
 

@@ -40,14 +40,19 @@ mark_of_node (const CuratorLease *lease)
 /* Also the node of a lost create, for servers have been seen to carry one out after later requests
  * of its session: it would outlive the hold. */
 static CURATOR_LOCKED void
-delete_nodes (const CuratorLease *lease, CuratorOp *release)
+delete_late_node (const CuratorLease *lease)
 {
   const CuratorUnknownCreate lost = { .parent = lease->internals->base,
                                       .prefix = lease->lost_prefix };
-  curator_delete_node (lease->client, lease->path, owner_of_node (lease), mark_of_node (lease),
-                       release);
   if (lost.prefix != NULL)
     curator_reaper_delete_unknown (lease->client, &lost);
+}
+
+static CURATOR_LOCKED CuratorDeletion *
+deletion_of (const CuratorLease *lease)
+{
+  return curator_deletion_new (lease->client, lease->path, owner_of_node (lease),
+                               mark_of_node (lease));
 }
 
 static CURATOR_LOCKED void
@@ -87,10 +92,10 @@ lose (CuratorLease *lease, CuratorLostReason reason)
     /* Time for whatever works under the hold to stop. */
     const gint64 guard_us = MIN (
         curator_session_terms (lease->session)->session_us / END_GUARD_SHARE, LONGEST_END_GUARD_US);
-    curator_delete_node_later (lease->client, lease->path, owner_of_node (lease),
-                               mark_of_node (lease), guard_us);
+    curator_deletion_start_later (deletion_of (lease), guard_us);
   } else {
-    delete_nodes (lease, NULL);
+    curator_deletion_start (deletion_of (lease), NULL);
+    delete_late_node (lease);
   }
   curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
 }
@@ -224,7 +229,8 @@ curator_lease_end (CuratorLease *lease, CuratorOp *release)
   }
   curator_lease_set_state (lease, CURATOR_LEASE_RELEASED);
   note_end (lease, CURATOR_TRACE_KIND_RELEASED, CURATOR_COUNTER_RELEASES);
-  delete_nodes (lease, release);
+  curator_deletion_start (deletion_of (lease), release);
+  delete_late_node (lease);
   curator_queue_slot_leave (&lease->slot, TRUE, curator_path_leaf (lease->path));
 }
 

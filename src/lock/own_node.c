@@ -278,8 +278,9 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   g_ptr_array_sort (node->candidates, curator_compare_strings);
   while (node->prefix != NULL && node->candidates->len > 1) {
     const guint last = node->candidates->len - 1;
-    curator_delete_node (node->internals->client, g_ptr_array_index (node->candidates, last), 0, 0,
-                         NULL);
+    curator_deletion_start (curator_deletion_new (node->internals->client,
+                                                  g_ptr_array_index (node->candidates, last), 0, 0),
+                            NULL);
     g_ptr_array_remove_index (node->candidates, last);
   }
   read_next_candidate (node);
@@ -394,8 +395,10 @@ curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
   if (node->is_creating)
     curator_reaper_adopt_create (client, g_steal_pointer (&node->in_flight), &unknown);
   else if (node->path != NULL)
-    curator_delete_node (client, node->path, unknown.session_id,
-                         node->request->protected_ ? 0 : node->stake.czxid, NULL);
+    curator_deletion_start (
+        curator_deletion_new (client, node->path, unknown.session_id,
+                              node->request->protected_ ? 0 : node->stake.czxid),
+        NULL);
   g_clear_pointer (&node->in_flight, curator_request_forget);
   node->is_creating = FALSE;
   if (node->may_exist || node->lost_prefix != NULL)

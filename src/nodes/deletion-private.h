@@ -8,7 +8,7 @@
 
 typedef struct _CuratorDeletionBatch CuratorDeletionBatch;
 
-typedef struct
+struct _CuratorDeletion
 {
   GList link;
   CuratorClient *client;
@@ -28,12 +28,8 @@ typedef struct
   gint64 pause_us CURATOR_GUARDED;
   CuratorOp *release CURATOR_GUARDED; /* a reference; or NULL */
   char path[];                        /* of the node; in a search, of its parent */
-} CuratorDeletion;
+};
 
-CuratorDeletion *curator_deletion_new (CuratorClient *client, const char *path, gint64 owner,
-                                       gint64 czxid) CURATOR_LOCKED;
-/* It may have ended when this returns. */
-void curator_deletion_start (CuratorDeletion *deletion, CuratorOp *release) CURATOR_LOCKED;
 void curator_deletion_end (CuratorDeletion *deletion, GError *error) CURATOR_LOCKED;
 void curator_deletion_retry_later (CuratorDeletion *deletion) CURATOR_LOCKED;
 /* Takes error, which is logged and reported once. A permission may be granted again. */

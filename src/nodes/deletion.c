@@ -324,21 +324,12 @@ curator_deletion_start (CuratorDeletion *deletion, CuratorOp *release)
 }
 
 void
-curator_delete_node (CuratorClient *client, const char *path, gint64 session_id, gint64 czxid,
-                     CuratorOp *release)
+curator_deletion_start_later (CuratorDeletion *deletion, gint64 pause_us)
 {
-  curator_deletion_start (curator_deletion_new (client, path, session_id, czxid), release);
-}
-
-void
-curator_delete_node_later (CuratorClient *client, const char *path, gint64 session_id, gint64 czxid,
-                           gint64 pause_us)
-{
-  CuratorDeletion *deletion = curator_deletion_new (client, path, session_id, czxid);
-  if (client->deletions->closed)
+  if (deletion->client->deletions->closed)
     curator_deletion_end (deletion, NULL);
   else
-    deletion->pause = curator_timer_after (client, pause_us, on_pause_end, deletion);
+    deletion->pause = curator_timer_after (deletion->client, pause_us, on_pause_end, deletion);
 }
 
 void

@@ -6,16 +6,19 @@
 #include "nodes/release.h"
 #include "session/request.h"
 
-/* path: the full path. session_id: of an ephemeral, else 0. czxid: 0 if nobody else uses the name:
- * where time may have passed since the node was seen (under a later session, after a missing
+typedef struct _CuratorDeletion CuratorDeletion;
+
+/* path: the full path. owner: the session of an ephemeral, else 0. czxid: 0 if nobody else uses the
+ * name: where time may have passed since the node was seen (under a later session, after a missing
  * permission), it is deleted only if it is still that session's. Otherwise only the node with this
- * czxid is deleted, and an ephemeral only in its own session, whose end deletes it anyway. release:
- * ended with the server's refusal, too, or with CLOSED. */
-void curator_delete_node (CuratorClient *client, const char *path, gint64 session_id, gint64 czxid,
-                          CuratorOp *release) CURATOR_LOCKED;
+ * czxid is deleted, and an ephemeral only in its own session, whose end deletes it anyway. */
+CuratorDeletion *curator_deletion_new (CuratorClient *client, const char *path, gint64 owner,
+                                       gint64 czxid) CURATOR_LOCKED;
+/* release: ended with the server's refusal, too, or with CLOSED; may be NULL. The deletion may have
+ * ended when this returns. */
+void curator_deletion_start (CuratorDeletion *deletion, CuratorOp *release) CURATOR_LOCKED;
 /* The same when so much time has passed. */
-void curator_delete_node_later (CuratorClient *client, const char *path, gint64 session_id,
-                                gint64 czxid, gint64 pause_us) CURATOR_LOCKED;
+void curator_deletion_start_later (CuratorDeletion *deletion, gint64 pause_us) CURATOR_LOCKED;
 
 /* From now on deletes by path alone wait for send_gathered(), which sends them as one transaction.
  * The mutex is held in between. */

@@ -48,7 +48,7 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     const char *name = reply->children->data[i];
     g_autofree char *path = curator_path_join (search->path, name);
     if (search->prefix != NULL && g_str_has_prefix (name, search->prefix))
-      curator_delete_node (client, path, 0, 0, NULL);
+      curator_deletion_start (curator_deletion_new (client, path, 0, 0), NULL);
     else if (search->sequential_name != NULL
              && curator_path_is_numbered (name, search->sequential_name))
       delete_alike (client, path, search->owner, search->payload);
@@ -100,8 +100,9 @@ on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   CuratorUnknownCreate *unknown = &orphan->unknown;
 
   if (rc == ZOK) {
-    curator_delete_node (orphan->client, reply->path, unknown->session_id,
-                         unknown->prefix != NULL ? 0 : reply->stat->czxid, NULL);
+    curator_deletion_start (curator_deletion_new (orphan->client, reply->path, unknown->session_id,
+                                                  unknown->prefix != NULL ? 0 : reply->stat->czxid),
+                            NULL);
   } else if (rc == ZNONODE && unknown->wants_parents
              && curator_client_is_connected (orphan->client)) {
     curator_parents_make (orphan->client->session, unknown->parent, ignore_parents, NULL);

@@ -70,7 +70,7 @@ curator_plant(
 curator_plant(
   delete_before_wait PUBLISHED SCENE test_waiters_keep_their_place FILE lock/attempt_decide.c EXPECT "expectation failed"
   CHANGE "attempt->counted_as_waiter = TRUE@"
-         "attempt->counted_as_waiter = TRUE@ curator_delete_node (attempt->op.client, attempt->own.path, 0, 0, NULL)@")
+         "attempt->counted_as_waiter = TRUE@ curator_deletion_start (curator_deletion_new (attempt->op.client, attempt->own.path, 0, 0), NULL)@")
 curator_plant(
   string_order_at_wrap PUBLISHED SCENE test_end_of_the_counter FILE lock/queue.c EXPECT "n_holders == 1"
   CHANGE "if (left->number != right->number)" "if (strcmp (left->key, right->key) != 0) return strcmp (left->key, right->key)@ if (FALSE)"
