@@ -107,7 +107,7 @@ G_GNUC_NORETURN static void
 run_guard (int fd, GuardBoard *board, pid_t group, Cgroup cgroup)
 {
   struct sigevent kill_own = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL };
-  timer_t own_end;
+  timer_t own_end = 0;
   sigset_t all;
   char byte;
 
