@@ -7,8 +7,8 @@
  * first look-up. So fork() waits for the look-ups under way, until the last one has begun a second
  * ago: then they wait for a name server, without a lock, or have had no processor. A clock goes on
  * while the process is stopped, so fork() looks a number of times at least. Then it takes that
- * lock, the only one that is held during system calls, and gives it back. It remains that the
- * answer comes while fork() runs: then glibc sorts the addresses by that list.
+ * lock, the only one that is held during system calls, and gives it back. It remains that a look-up
+ * gets its processor or its answer, by which glibc sorts, just while fork() runs.
  */
 #include "base/lookup.h"
 

@@ -258,11 +258,6 @@ leave_and_unref (gpointer data)
   curator_candidate_unref (latch);
 }
 
-static void
-do_nothing (gpointer data)
-{
-}
-
 /* Runs on the timer thread: a listener does not return. */
 static CURATOR_LOCKED void
 on_patience_over (gpointer data)
@@ -294,7 +289,7 @@ curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMo
       const gint64 patience_us = (gint64) client->settings.connection_timeout_ms * 1000;
       latch->leave_timer = curator_timer_after (client, patience_us, on_patience_over, latch);
       curator_candidate_ref (latch);
-      curator_dispatch_push (client, CURATOR_LANE_STATES, do_nothing, latch, leave_and_unref);
+      curator_dispatch_push (client, CURATOR_LANE_STATES, NULL, latch, leave_and_unref);
     } else {
       step_down (latch);
     }

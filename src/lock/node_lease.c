@@ -24,19 +24,6 @@
 #define END_GUARD_SHARE      10
 #define LONGEST_END_GUARD_US G_USEC_PER_SEC
 
-static gint64
-owner_of_node (const CuratorLease *lease)
-{
-  return lease->is_ephemeral ? lease->session->id : 0;
-}
-
-/* By which the node is told from another one of its name; 0 if there is none. */
-static gint64
-mark_of_node (const CuratorLease *lease)
-{
-  return lease->name_is_unique ? 0 : lease->czxid;
-}
-
 /* Also the node of a lost create, for servers have been seen to carry one out after later requests
  * of its session: it would outlive the hold. */
 static CURATOR_LOCKED void
@@ -51,8 +38,9 @@ delete_late_node (const CuratorLease *lease)
 static CURATOR_LOCKED CuratorDeletion *
 deletion_of (const CuratorLease *lease)
 {
-  return curator_deletion_new (lease->client, lease->path, owner_of_node (lease),
-                               mark_of_node (lease));
+  return curator_deletion_new (lease->client, lease->path,
+                               lease->is_ephemeral ? lease->session->id : 0,
+                               lease->name_is_unique ? 0 : lease->czxid);
 }
 
 static CURATOR_LOCKED void

@@ -263,7 +263,7 @@ curator_plant(
          "&& !curator_session_has_stake (node->session, path)" "")
 curator_plant(
   fixed_node_deletes_others RECIPE fixed_node FILE lock/node_lease.c EXPECT "deleted by another|${two_holders}"
-  CHANGE "return lease->name_is_unique ? 0 : lease->czxid" "return 0")
+  CHANGE "lease->name_is_unique ? 0 : lease->czxid" "0")
 
 # --- readers and writers ---
 curator_plant(

@@ -16,9 +16,10 @@
 #include <unistd.h>
 
 #define STALL_US      (3 * G_USEC_PER_SEC)
-#define HANGS_AFTER_S 60
+#define HANGS_AFTER_S 30
 
 static gint stalled; /* atomic */
+static gint forking; /* atomic */
 
 /* Of the calling thread and those that it starts. The descriptor that tells of calls of bind (). */
 static int
@@ -36,7 +37,7 @@ filter_bind (void)
                         &program);
 }
 
-/* The first call stalls. */
+/* The first call stalls, for that long after fork () was called. */
 static void *
 let_go_on (void *data)
 {
@@ -45,8 +46,11 @@ let_go_on (void *data)
     struct seccomp_notif call = { 0 };
     if (ioctl (listener, SECCOMP_IOCTL_NOTIF_RECV, &call) != 0)
       continue;
-    if (g_atomic_int_add (&stalled, 1) == 0)
+    if (g_atomic_int_add (&stalled, 1) == 0) {
+      while (!g_atomic_int_get (&forking))
+        g_usleep (1000);
       g_usleep (STALL_US);
+    }
     struct seccomp_notif_resp answer = { .id = call.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
     ioctl (listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
   }
@@ -80,6 +84,7 @@ TEST (test_no_child_inherits_the_lock_of_the_interfaces)
   pthread_create (&looking, NULL, look_up, NULL);
   while (g_atomic_int_get (&stalled) == 0)
     g_usleep (1000);
+  g_atomic_int_set (&forking, TRUE);
   const pid_t pid = fork ();
   if (pid == 0)
     live ();
