@@ -10,8 +10,9 @@
 
 #include <sys/prctl.h>
 
-#define BLOCK_MS     (SESSION_MS * 3 / 2)
-#define IN_FLIGHT_MS 50
+#define HOLD_SESSION_MS 10000 /* a busy machine does not lose it */
+#define BLOCK_MS        (HOLD_SESSION_MS * 3 / 2)
+#define IN_FLIGHT_MS    50
 
 typedef enum
 {
@@ -305,7 +306,7 @@ create (Stage *stage)
   world->no_leases = g_ptr_array_new ();
   world->client = curator_client_new (proxy_address (stage->proxy), world->policy);
   g_clear_pointer (&world->policy, curator_retry_policy_unref);
-  curator_client_set_session_timeout (world->client, SESSION_MS);
+  curator_client_set_session_timeout (world->client, HOLD_SESSION_MS);
   curator_client_set_connection_timeout (world->client, SESSION_MS);
   if (stage->has_context) {
     stage->context = g_main_context_new ();
@@ -399,6 +400,8 @@ have_all_called (Stage *stage)
   if (breaks (stage))
     break_connection (stage);
   wait_for (stage, (Wanted){ .with_settings = breaks (stage) });
+  if (stage->blocks != NULL)
+    wait_for (stage, (Wanted){ .function = stage->blocks, .with_settings = TRUE });
 }
 
 /* --- the ends --------------------------------------------------------------------------------- */
@@ -528,12 +531,12 @@ end_world (Stage *stage)
     const guint index = registration->code->moment == REGISTER_LAST
                             ? 0
                             : index_of (registration->code, "GDestroyNotify");
-    if (registration->calls[index] > 1) {
+    if (g_atomic_int_get (&registration->calls[index]) > 1) {
       note_fault (stage, g_strdup_printf ("%s () has called back, or destroyed its data, twice",
                                           registration->code->function));
     }
   }
-  if (stage->blocks != NULL && !stage->blocked)
+  if (stage->blocks != NULL && !g_atomic_int_get (&stage->blocked))
     note_fault (stage, g_strdup ("nothing has blocked"));
 }
 
@@ -657,6 +660,12 @@ TEST (test_failed_call)
   assert_int_equal (registration.calls[index_of (user_codes, "GDestroyNotify")], 0);
 }
 
+static int
+start (void **state)
+{
+  return fixture_start_for_sessions (state, HOLD_SESSION_MS);
+}
+
 int
 main (void)
 {
@@ -665,7 +674,7 @@ main (void)
 
   is_programs = TRUE;
   g_main_context_push_thread_default (context);
-  const int n_failed = suite_run ("user_code", fixture_start, fixture_stop);
+  const int n_failed = suite_run ("user_code", start, fixture_stop);
   const gboolean is_used = g_main_context_pending (context);
   g_main_context_pop_thread_default (context);
   return n_failed + (is_used ? 1 : 0);
