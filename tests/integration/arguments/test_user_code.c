@@ -272,13 +272,21 @@ have_come (gpointer data)
   return all || wanted->stage->fault != NULL;
 }
 
+static gboolean
+is_lost (Stage *stage)
+{
+  return stage->hold != NULL && stage->end != END_CLOSED
+         && curator_lease_get_state (stage->hold) == CURATOR_LEASE_LOST;
+}
+
 static void
 wait_for (Stage *stage, Wanted wanted)
 {
   wanted.stage = stage;
   if (!wait_until (have_come, &wanted, LONG_MS)) {
-    note_fault (stage, g_strdup_printf ("%s of %s () has not come", wanted.missing_kind,
-                                        wanted.missing->code->function));
+    note_fault (stage, g_strdup_printf ("%s of %s () has not come%s", wanted.missing_kind,
+                                        wanted.missing->code->function,
+                                        is_lost (stage) ? ", and the hold is lost" : ""));
   }
 }
 
@@ -552,8 +560,7 @@ run_stage (void *data)
   }
   if (stage->fault == NULL)
     end_objects (stage);
-  if (stage->hold != NULL && stage->end != END_CLOSED
-      && curator_lease_get_state (stage->hold) == CURATOR_LEASE_LOST)
+  if (is_lost (stage))
     note_fault (stage, g_strdup ("the hold is lost"));
   end_world (stage);
   return NULL;
