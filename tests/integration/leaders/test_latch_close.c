@@ -204,11 +204,12 @@ TEST (test_listener_that_blocks)
   curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
   assert_false (curator_leader_latch_has_leadership (latch));
   assert_null (curator_leader_latch_dup_lease (latch));
+  assert_soon (g_atomic_int_get (&gate.n_entered) == 1);
   curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
   curator_leader_latch_unref (latch);
   await (next);
   assert_true (wait_now_ms () - called_ms >= PATIENCE_MS);
-  assert_soon (g_atomic_int_get (&gate.n_entered) == 1);
+  assert_int_equal (g_atomic_int_get (&gate.n_entered), 1);
   assert_int_equal (g_atomic_int_get (&gate.n_left), 0);
   g_atomic_int_set (&gate.is_open, TRUE);
   curator_client_close (client);
