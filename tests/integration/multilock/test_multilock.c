@@ -161,9 +161,9 @@ MIXTURE_TEST (test_cancel_and_close)
   curator_client_close (other);
   assert_true (taking_wait (waiter, LONG_MS));
   assert_curator_error (&waiter->error, CURATOR_ERROR_CLOSED);
-  assert_no_residue (fixture, BASE "/mutex", LONG_MS);
-  assert_no_residue (fixture, BASE "/sem/leases", LONG_MS);
-  assert_no_residue (fixture, BASE "/rw", LONG_MS);
+  assert_no_residue (fixture, BASE "/mutex", LONG_SESSION_MS / 2);
+  assert_no_residue (fixture, BASE "/sem/leases", LONG_SESSION_MS / 2);
+  assert_no_residue (fixture, BASE "/rw", LONG_SESSION_MS / 2);
   taking_give_back (blocker);
   taking_give_back (inner_blocker);
   assert_all_gone (fixture);

@@ -138,7 +138,7 @@ CLIENT_TEST (test_p34_no_inheritance_from_a_dead_thread)
   assert_false (heir.inherited);
   assert_children (fixture, "/holds/dead", 1, LONG_MS);
   curator_client_close (client);
-  assert_no_residue (fixture, "/holds/dead", LONG_MS);
+  assert_no_residue (fixture, "/holds/dead", LONG_SESSION_MS / 2);
 }
 
 CLIENT_TEST (test_lease_is_no_hold_of_its_thread)
