@@ -46,14 +46,15 @@ fixture_start_for_sessions (void **state, int longest_ms)
 int
 fixture_start_with (void **state, const char *const *java_options)
 {
-  return start (state, ZK_SERVER_DEFAULT_TICK_MS, java_options);
+  return start (state, LONG_SESSION_MS / 20, java_options);
 }
 
 int
 fixture_start_with_reaper (void **state)
 {
   const char *const options[] = { "-Dznode.container.checkIntervalMs=50", NULL };
-  return start (state, LONG_SESSION_MS / 20, options);
+  session_ms = LONG_SESSION_MS;
+  return fixture_start_with (state, options);
 }
 
 int

@@ -31,7 +31,7 @@ typedef struct
 /* Group set-up and tear-down; *state becomes a Fixture. */
 int fixture_start (void **state);
 int fixture_start_with (void **state, const char *const *java_options);
-/* Empty containers are deleted soon; sessions of LONG_SESSION_MS are allowed. */
+/* Empty containers are deleted soon; client_new() has sessions of LONG_SESSION_MS. */
 int fixture_start_with_reaper (void **state);
 int fixture_start_slow (void **state); /* allows sessions of LONG_SESSION_MS */
 int fixture_start_calm (void **state); /* and client_new() has them: expiry is not the subject */

@@ -35,7 +35,8 @@ CLIENT_TEST (test_get_children_hits_no_node)
 {
   g_auto (Latches) latches = latches_start (fixture, client, PATH, 2);
   latch_assert_leads (latches.of[0]);
-  assert_int_equal (raw_zk_delete_tree (fixture->raw, "/one"), ZOK);
+  /* A latch may make its node anew in between. */
+  assert_soon (raw_zk_delete_tree (fixture->raw, "/one") == ZOK);
   assert_children (fixture, PATH, 2, LONG_MS);
   assert_soon (latches_leading (&latches) > 0);
   assert_int_equal (latches_leading (&latches), 1);
@@ -124,8 +125,9 @@ PROXY_TEST (test_session_error_policy)
 
 /* testErrorPolicies, testLostConnection, testWithCircuitBreaker: the servers are gone until the
  * session is lost; then one of the ten leads again. */
-PROXY_TEST (test_lost_connection)
+TEST (test_lost_connection)
 {
+  g_autoptr (CuratorClient) client = client_connect_for (fixture_proxy (fixture), 15000);
   g_autoptr (StateLog) log = state_log_new (client);
   g_autoptr (Latch) loose = loose_new (client);
   g_auto (Latches) latches = latches_start (fixture, client, PATH, 10);
@@ -314,4 +316,4 @@ TEST (test_no_server_at_start)
   latch_assert_heard (latch, "+");
 }
 
-SUITE ("Curator's leader latch tests", fixture_start, fixture_stop)
+SUITE ("Curator's leader latch tests", fixture_start_calm, fixture_stop)

@@ -81,14 +81,14 @@ CLIENT_TEST (test_interrupt_leadership)
   leading_start (leading);
   for (int i = 1; i <= 3; i++) {
     leading_assert_entered (leading, i);
+    assert_true (i > 1 || leading->led_at_entry);
     curator_leader_selector_interrupt_leadership (leading->selector);
     curator_leader_selector_interrupt_leadership (leading->selector);
   }
   leading_assert_entered (leading, 4);
   curator_leader_selector_close (leading->selector);
   leading_assert_left (leading, 4);
-  assert_int_equal (reign.mistakes, 0);
-  assert_true (leading->led_at_entry);
+  assert_int_equal (g_atomic_int_get (&reign.mistakes), 0);
 }
 
 /* testAutoRequeue */
@@ -252,7 +252,7 @@ TEST (test_flapping)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_n_times (0, 0);
   g_autoptr (CuratorClient) client = curator_client_new (fixture_proxy (fixture), policy);
-  curator_client_set_session_timeout (client, SESSION_MS);
+  curator_client_set_session_timeout (client, LONG_SESSION_MS);
   client_start (client);
   assert_int_equal (raw_zk_make_path (fixture->raw, PATH), ZOK);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
@@ -265,4 +265,4 @@ TEST (test_flapping)
   assert_soon (curator_leader_selector_requeue (one->selector));
 }
 
-SUITE ("Curator's leader selector tests", fixture_start, fixture_stop)
+SUITE ("Curator's leader selector tests", fixture_start_calm, fixture_stop)

@@ -7,7 +7,7 @@
 
 #define PATH        "/close/latch"
 #define WRITTEN     "/close/written"
-#define PATIENCE_MS 700 /* connection timeout */
+#define PATIENCE_MS 700 /* connection timeout, where a listener is not to be waited for */
 
 /* A leadership, as its listener ends it. */
 typedef struct
@@ -126,11 +126,11 @@ run_loop (gpointer loop)
 }
 
 static CuratorClient *
-client_in_context (Fixture *fixture, GMainContext *context)
+client_in_context (Fixture *fixture, GMainContext *context, gint64 patience_ms)
 {
   CuratorClient *client = client_new (fixture_server (fixture));
   curator_client_set_callback_context (client, context);
-  curator_client_set_connection_timeout (client, PATIENCE_MS);
+  curator_client_set_connection_timeout (client, patience_ms);
   client_start (client);
   return client;
 }
@@ -140,8 +140,8 @@ TEST (test_hand_overs_in_a_context)
 {
   g_autoptr (GMainContext) context = g_main_context_new ();
   g_autoptr (GMainLoop) loop = g_main_loop_new (context, FALSE);
-  g_autoptr (CuratorClient) one = client_in_context (fixture, context);
-  g_autoptr (CuratorClient) other = client_in_context (fixture, context);
+  g_autoptr (CuratorClient) one = client_in_context (fixture, context, LONG_MS);
+  g_autoptr (CuratorClient) other = client_in_context (fixture, context, LONG_MS);
   GThread *thread = g_thread_new ("loop", run_loop, loop);
 
   hand_over (fixture, (CuratorClient *const[]){ one, other }, 50);
@@ -194,7 +194,7 @@ block (CuratorLeaderLatch *latch, gboolean is_leader, gpointer data)
 TEST (test_listener_that_blocks)
 {
   Gate gate = { 0 };
-  g_autoptr (CuratorClient) client = client_in_context (fixture, NULL);
+  g_autoptr (CuratorClient) client = client_in_context (fixture, NULL, PATIENCE_MS);
   g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
   CuratorLeaderLatch *latch = queue (client, block, &gate);
   await (latch);
@@ -204,6 +204,7 @@ TEST (test_listener_that_blocks)
   curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
   assert_false (curator_leader_latch_has_leadership (latch));
   assert_null (curator_leader_latch_dup_lease (latch));
+  assert_soon (g_atomic_int_get (&gate.n_entered) == 1);
   curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
   curator_leader_latch_unref (latch);
   await (next);
@@ -223,7 +224,7 @@ TEST (test_context_that_nobody_iterates)
   for (int is_gone = 0; is_gone < 2; is_gone++) {
     Gate gate = { 0 };
     g_autoptr (GMainContext) context = g_main_context_new ();
-    g_autoptr (CuratorClient) client = client_in_context (fixture, context);
+    g_autoptr (CuratorClient) client = client_in_context (fixture, context, PATIENCE_MS);
     g_autoptr (CuratorLeaderLatch) latch = queue (client, block, &gate);
     await (latch);
     g_autoptr (CuratorLeaderLatch) next = queue (other, NULL, NULL);
@@ -258,7 +259,7 @@ TEST (test_ends_meanwhile)
   for (int way = 0; way < 3; way++) {
     g_autoptr (GError) error = NULL;
     Gate gate = { 0 };
-    g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
+    g_autoptr (CuratorClient) client = client_in_context (fixture, NULL, LONG_SESSION_MS);
     g_autoptr (CuratorClient) other = client_connect (fixture_server (fixture));
     CuratorLeaderLatch *latch = queue (client, block, &gate);
     await (latch);
@@ -289,4 +290,4 @@ TEST (test_ends_meanwhile)
   }
 }
 
-SUITE ("latch_close", fixture_start, fixture_stop)
+SUITE ("latch_close", fixture_start_calm, fixture_stop)

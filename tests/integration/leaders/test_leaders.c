@@ -295,4 +295,4 @@ TEST (test_refused)
   assert_curator_error (&error, CURATOR_ERROR_ALREADY_STARTED);
 }
 
-SUITE ("leaders", fixture_start, fixture_stop)
+SUITE ("leaders", fixture_start_calm, fixture_stop)

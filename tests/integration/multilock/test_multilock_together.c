@@ -224,7 +224,7 @@ CLIENT_TEST (test_requests_and_replies_lost)
 static int
 wait_for_ever (const char *address)
 {
-  g_autoptr (CuratorClient) client = client_connect (address);
+  g_autoptr (CuratorClient) client = client_connect_for (address, 12000);
   g_auto (Locks) locks = locks_of (client, DOOMED_BASE);
   return curator_lock_acquire (locks.whole, CURATOR_WAIT_FOREVER, NULL, NULL) ? 1 : 2;
 }

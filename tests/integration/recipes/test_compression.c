@@ -12,7 +12,6 @@ static CuratorClient *
 start_client (const char *address, gboolean compression)
 {
   CuratorClient *client = client_new (address);
-  curator_client_set_session_timeout (client, LONG_SESSION_MS);
   curator_client_set_connection_timeout (client, LONG_SESSION_MS);
   curator_client_set_default_data (client, LABEL, strlen (LABEL));
   curator_client_set_compression (client, compression);
@@ -222,7 +221,7 @@ start (void **state)
   g_autoptr (GBytes) packed = curator_gzip (plain);
   g_autoptr (GBytes) again =
       curator_gunzip (g_bytes_get_data (packed, NULL), g_bytes_get_size (packed), strlen (LABEL));
-  return again != NULL ? fixture_start_slow (state) : -1;
+  return again != NULL ? fixture_start_calm (state) : -1;
 }
 
 SUITE ("compression", start, fixture_stop)

@@ -103,7 +103,7 @@ PAIR_TEST (test_persistent_nodes)
     assert_released (lock);
     taking_assert_granted (other);
     /* A waiter that gives up deletes its node too, although no session expiry would. */
-    assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
+    assert_not_acquired (lock, 3000, CURATOR_ERROR_TIMED_OUT);
     assert_children (fixture, path, 1, SETTLE_MS);
     taking_give_back (other);
     assert_no_residue (fixture, path, SETTLE_MS);
@@ -219,7 +219,7 @@ CLIENT_TEST (test_one_name)
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/one", &plan, NULL, 1);
   raw_zk_make_path (fixture->raw, "/driver/one");
   raw_zk_create (fixture->raw, "/driver/one/the-node", "planned", ZOO_PERSISTENT, NULL);
-  assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (lock, 3000, CURATOR_ERROR_TIMED_OUT);
   assert_true (raw_zk_exists (fixture->raw, "/driver/one/the-node"));
   g_autoptr (Taking) waiter = taking_start_lock (lock, LONG_MS, NULL);
   taking_assert_waits (waiter);
@@ -240,7 +240,7 @@ contend_as_planned (Fixture *fixture, const Plan *plan, Predicate predicate, con
   g_autoptr (CuratorLock) lock = lock_of (client, path, plan, predicate, 1);
   g_autoptr (CuratorLock) second = lock_of (second_client, path, plan, predicate, 1);
   g_autoptr (Taking) holder = taking_of_lock (lock);
-  assert_not_acquired (second, 1000, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (second, 3000, CURATOR_ERROR_TIMED_OUT);
   g_autoptr (Taking) waiter = taking_start_lock (second, LONG_MS, NULL);
   g_autoptr (Taking) neighbour = taking_start_lock (lock, LONG_MS, NULL);
   Taking *const both[] = { waiter, neighbour };
@@ -287,7 +287,7 @@ PAIR_TEST (test_equal_nodes_of_unknown_outcome)
   g_autoptr (CuratorLock) lock = lock_of (client, "/driver/equal", &plan, NULL, 1);
   g_autoptr (Taking) holder = taking_of_lock (theirs);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
-  assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (lock, 3000, CURATOR_ERROR_TIMED_OUT);
   assert_int_equal (proxy_fired (fixture->proxy), 1);
   wait_ms (200);
   assert_true (raw_zk_exists (fixture->raw, "/driver/equal/one"));

@@ -6,7 +6,8 @@
 #include <poll.h>
 #include <string.h>
 
-#define SETTLE_MS 20000 /* no session expires meanwhile */
+#define SETTLE_MS  20000 /* no session expires meanwhile */
+#define GIVE_UP_MS 4000  /* requests are answered before, also where a machine stalls */
 
 typedef struct
 {
@@ -196,9 +197,9 @@ give_up (Case *it)
   const KindNew own = it->kind->own;
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   g_autoptr (Taking) held = take (it, it->peer, it->kind->other);
-  g_autoptr (Taking) late = start (it, it->client, own, 1000, NULL);
+  g_autoptr (Taking) late = start (it, it->client, own, GIVE_UP_MS, NULL);
   assert_queued (it, it->client, 1);
-  g_autoptr (Taking) behind = start (it, it->client, own, 950, NULL);
+  g_autoptr (Taking) behind = start (it, it->client, own, GIVE_UP_MS - 50, NULL);
   assert_ends (late, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT);
   assert_ends (behind, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT);
   g_autoptr (Taking) try = start (it, it->client, own, 0, NULL);
@@ -386,8 +387,8 @@ give_up_at (Case *it, int k, Way way)
 {
   g_autoptr (GCancellable) cancellable = g_cancellable_new ();
   proxy_arm (it->fixture->proxy, PROXY_CREATE2, k, 1, PROXY_HOLE_BEFORE_REPLY);
-  g_autoptr (Taking) taking = start (it, it->client, it->kind->own,
-                                     way == BY_CANCEL ? CURATOR_WAIT_FOREVER : 300, cancellable);
+  const gint64 timeout_ms = way == BY_CANCEL ? CURATOR_WAIT_FOREVER : GIVE_UP_MS;
+  g_autoptr (Taking) taking = start (it, it->client, it->kind->own, timeout_ms, cancellable);
   assert_true (proxy_wait_fired (it->fixture->proxy, 1, LONG_MS));
   if (way == BY_CANCEL)
     g_cancellable_cancel (cancellable);
@@ -426,7 +427,7 @@ PROXY_TEST (test_p2_node_deleted_by_another)
   g_autoptr (CuratorLock) lock = mutex_new (client, path);
   raw_zk_make_path (fixture->raw, path);
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLE_BEFORE_REPLY);
-  g_autoptr (Taking) taking = taking_start_lock (lock, 100, NULL);
+  g_autoptr (Taking) taking = taking_start_lock (lock, GIVE_UP_MS, NULL);
   assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
   assert_true (taking_wait (taking, SETTLE_MS));
   g_auto (GStrv) names = raw_zk_children (fixture->raw, path);

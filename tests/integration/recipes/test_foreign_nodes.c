@@ -117,4 +117,4 @@ CLIENT_TEST (test_p7_forged_numbers)
     }
 }
 
-SUITE ("foreign nodes", fixture_start, fixture_stop)
+SUITE ("foreign nodes", fixture_start_calm, fixture_stop)

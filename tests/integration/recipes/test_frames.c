@@ -16,8 +16,7 @@
 
 #define N_WORKERS  6
 #define MAX_FRAMES 80
-#define SWEPT_MS   10000 /* must not expire under load */
-#define SETTLE_MS  5000
+#define SETTLE_MS  20000 /* no session expires meanwhile */
 
 typedef struct
 {
@@ -97,8 +96,8 @@ break_at (Worker *worker, const FrameScenario *scenario, const Break *how, int k
   g_autoptr (GString) fault = g_string_new (NULL);
   g_autoptr (CuratorClient) client = client_new (proxy_address (worker->proxy));
   FrameRun run = { scenario, client, worker->peer, worker->raw, path, fault };
-  curator_client_set_session_timeout (client, SWEPT_MS);
-  curator_client_set_connection_timeout (client, SWEPT_MS);
+  curator_client_set_session_timeout (client, LONG_SESSION_MS);
+  curator_client_set_connection_timeout (client, LONG_SESSION_MS);
 #if IS_SECURED
   if (!curator_client_set_sasl_digest (client, SASL_USER, SASL_PASSWORD, NULL))
     g_string_append (fault, "no SASL");
@@ -157,7 +156,7 @@ worker_start (Worker *worker, Sweep *sweep)
   worker->sweep = sweep;
   worker->proxy = proxy_new (sweep->server);
   worker->raw = raw_zk_open (sweep->server);
-  worker->peer = client_connect (sweep->server);
+  worker->peer = client_connect_for (sweep->server, LONG_SESSION_MS);
   assert_non_null (worker->proxy);
   assert_non_null (worker->raw);
   pthread_create (&worker->thread, NULL, work, worker);
@@ -223,7 +222,7 @@ TEST (test_p1_every_frame)
 #define start secured_start_clear
 #define stop  secured_stop_clear
 #else
-#define start fixture_start
+#define start fixture_start_calm
 #define stop  fixture_stop
 #endif
 

@@ -134,4 +134,4 @@ TEST (test_server_by_name)
   proxy_free (proxy);
 }
 
-SUITE ("getters", fixture_start, fixture_stop)
+SUITE ("getters", fixture_start_calm, fixture_stop)

@@ -76,7 +76,7 @@ TEST (test_chroot)
   assert_int_equal (write_guarded (program->zh, &op, "/team/data"), ZOK);
   assert_true (raw_zk_exists (fixture->raw, "/app/team/data"));
   assert_released (lock);
-  assert_no_residue (fixture, "/app/team/guarded", 3000);
+  assert_no_residue (fixture, "/app/team/guarded", LONG_MS);
 }
 
 CLIENT_TEST (test_shared_name_is_refused)
@@ -91,4 +91,4 @@ CLIENT_TEST (test_shared_name_is_refused)
   assert_released (lock);
 }
 
-SUITE ("guarded_write", fixture_start, fixture_stop)
+SUITE ("guarded_write", fixture_start_calm, fixture_stop)

@@ -29,7 +29,7 @@ PROXY_TEST (test_reentrance)
   assert_null (curator_lock_dup_lease (lock));
   assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
-  assert_no_residue (fixture, "/holds/deep", 3000);
+  assert_no_residue (fixture, "/holds/deep", LONG_MS);
 }
 
 /* TestInterProcessMutexBase.testReentrant2Threads: the second thread must not be granted while the
@@ -70,10 +70,10 @@ CLIENT_TEST (test_not_reentrant_and_released_by_any_thread)
   assert_true (curator_lock_is_acquired_in_this_process (lock));
   assert_true (curator_lock_is_owned_by_current_thread (lock));
   assert_not_acquired (lock, 0, CURATOR_ERROR_TIMED_OUT);
-  assert_not_acquired (lock, 1000, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (lock, 3000, CURATOR_ERROR_TIMED_OUT);
   /* The failed tries have not replaced the hold. */
   assert_true (held_lease (lock) == lease);
-  assert_children (fixture, "/holds/permit/leases", 1, 3000);
+  assert_children (fixture, "/holds/permit/leases", 1, LONG_MS);
   assert_non_null (g_thread_join (g_thread_new ("release", release_lock, lock)));
   assert_false (curator_lock_is_acquired_in_this_process (lock));
   assert_null (curator_lock_dup_lease (lock));
@@ -136,9 +136,9 @@ CLIENT_TEST (test_p34_no_inheritance_from_a_dead_thread)
   }
   assert_true (heir.reused);
   assert_false (heir.inherited);
-  assert_children (fixture, "/holds/dead", 1, 3000);
+  assert_children (fixture, "/holds/dead", 1, LONG_MS);
   curator_client_close (client);
-  assert_no_residue (fixture, "/holds/dead", 3000);
+  assert_no_residue (fixture, "/holds/dead", LONG_SESSION_MS / 2);
 }
 
 CLIENT_TEST (test_lease_is_no_hold_of_its_thread)
@@ -158,10 +158,10 @@ CLIENT_TEST (test_dropped_is_released)
   g_autoptr (CuratorLock) lock = mutex_new (client, "/holds/dropped");
   for (int i = 0; i < 20; i++)
     curator_lease_unref (lease_of (lock));
-  assert_no_residue (fixture, "/holds/dropped", 3000);
+  assert_no_residue (fixture, "/holds/dropped", LONG_MS);
   assert_acquired (lock);
   g_clear_pointer (&lock, curator_lock_unref);
-  assert_no_residue (fixture, "/holds/dropped", 3000);
+  assert_no_residue (fixture, "/holds/dropped", LONG_MS);
 }
 
 /* In the context of a thread that never runs it. */
@@ -201,4 +201,4 @@ TEST (test_cancellable_at_the_end)
   assert_true (g_cancellable_is_cancelled (curator_lease_get_cancellable (late)));
 }
 
-SUITE ("holds", fixture_start, fixture_stop)
+SUITE ("holds", fixture_start_calm, fixture_stop)

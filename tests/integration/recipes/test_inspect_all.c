@@ -212,6 +212,7 @@ CLIENT_TEST (a_server_restarts)
   assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
   assert_true (zk_server_relaunch (fixture->server));
   assert_soon (raw_zk_is_connected (fixture->raw));
+  assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
   plant (fixture, "/all/mutex-1", "lock-");
   g_autoptr (GPtrArray) again = look (client, seen);
   assert_int_equal (curator_inspection_get_n_waiting (g_ptr_array_index (again, 0)), 1);

@@ -39,7 +39,7 @@ PAIR_TEST (test_one_call_per_write)
   assert_int_equal (curator_lease_get_state (taking_lease (held, 0)), CURATOR_LEASE_HELD);
   taking_give_back (held);
   ask_back (peer, node);
-  assert_no_residue (fixture, PATH, 3000);
+  assert_no_residue (fixture, PATH, LONG_MS);
 }
 
 /* Written after the node was created but before its owner knew: Java misses that. */
@@ -59,7 +59,7 @@ PROXY_TEST (test_early_request_is_not_missed)
   taking_assert_granted (held);
   assert_asked (&ear, 1);
   taking_give_back (held);
-  assert_no_residue (fixture, PATH, 3000);
+  assert_no_residue (fixture, PATH, LONG_MS);
 }
 
 /* A request during an outage is reported once, afterwards. */
@@ -80,7 +80,7 @@ PROXY_TEST (test_request_during_an_outage)
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 2, LONG_MS));
   assert_asked (&ear, 1);
   taking_give_back (held);
-  assert_no_residue (fixture, PATH, 3000);
+  assert_no_residue (fixture, PATH, LONG_MS);
   curator_client_close (client);
 }
 
@@ -111,14 +111,14 @@ PAIR_TEST (test_registration_stays)
   taking_give_back (again);
   /* Until it is cleared: then the node has its usual data again, and the listener is not called. */
   assert_ok (curator_lock_make_revocable (lock, NULL, NULL, NULL, &error), &error);
-  assert_counter (&ear.destroyed, 1, 3000);
+  assert_counter (&ear.destroyed, 1, LONG_MS);
   g_autoptr (Taking) plain = taking_of_lock (lock);
   g_autoptr (GBytes) data = data_of (taking_lease (plain, 0));
   assert_true (g_bytes_get_size (data) > 0);
   ask_back (peer, curator_lease_get_node_path (taking_lease (plain, 0)));
   assert_asked (&ear, 3);
   taking_give_back (plain);
-  assert_no_residue (fixture, PATH, 3000);
+  assert_no_residue (fixture, PATH, LONG_MS);
 }
 
 /* Each side of a read-write lock separately. */
@@ -144,7 +144,7 @@ CLIENT_TEST (test_read_and_write_locks)
   assert_asked (&writers, 1);
   assert_int_equal (g_atomic_int_get (&readers.asked), 2);
   taking_give_back (w);
-  assert_no_residue (fixture, "/revoke/rw", 3000);
+  assert_no_residue (fixture, "/revoke/rw", LONG_MS);
 }
 
 /* A request to a semaphore names a lease, and reaches none before it is held. */
@@ -176,8 +176,8 @@ CLIENT_TEST (test_semaphores)
   assert_true (g_atomic_pointer_get (&ear.lease) == taking_lease (waiter, 0));
   taking_give_back (waiter);
   assert_ok (curator_semaphore_make_revocable (semaphore, NULL, NULL, NULL, &error), &error);
-  assert_counter (&ear.destroyed, 1, 3000);
-  assert_no_residue (fixture, "/revoke/sem/leases", 3000);
+  assert_counter (&ear.destroyed, 1, LONG_MS);
+  assert_no_residue (fixture, "/revoke/sem/leases", LONG_MS);
 }
 
 CLIENT_TEST (test_refused)

@@ -49,7 +49,7 @@ SIDES_TEST (test_order_of_arrival, fixture_server)
   taking_give_back (r3);
   taking_assert_granted (w2);
   taking_give_back (w2);
-  assert_no_residue (fixture, PATH, 3000);
+  assert_no_residue (fixture, PATH, LONG_MS);
 }
 
 /* The reader's node has its writer's number, and a writer that queued before stays out. */
@@ -73,7 +73,7 @@ SIDES_TEST (test_p9_downgrade_keeps_writers_out, fixture_server)
   assert_released (read);
   taking_assert_granted (writer);
   taking_give_back (writer);
-  assert_no_residue (fixture, PATH, 3000);
+  assert_no_residue (fixture, PATH, LONG_MS);
 }
 
 /* Counts are kept for each side, and the sides may be released in any order. */
@@ -89,7 +89,7 @@ SIDES_TEST (test_reentrance_of_both_sides, fixture_server)
   assert_released (read);
   assert_false (curator_lock_is_owned_by_current_thread (read));
   assert_true (curator_lock_is_owned_by_current_thread (write));
-  assert_children (fixture, PATH, 1, 3000);
+  assert_children (fixture, PATH, 1, LONG_MS);
   assert_acquired (read);
   assert_released (write);
   assert_released (write);
@@ -97,7 +97,7 @@ SIDES_TEST (test_reentrance_of_both_sides, fixture_server)
   assert_false (curator_lock_release (write, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
   assert_released (read);
-  assert_no_residue (fixture, PATH, 3000);
+  assert_no_residue (fixture, PATH, LONG_MS);
 }
 
 /* These names are what tells the nodes of both sides apart. */
@@ -121,14 +121,14 @@ CLIENT_TEST (test_sides_keep_the_pair)
   assert_true (curator_lock_is_owned_by_current_thread (read));
   assert_int_equal (raw_zk_count_children (fixture->raw, PATH), 2);
   g_clear_pointer (&read, curator_lock_unref);
-  assert_no_residue (fixture, PATH, 3000);
+  assert_no_residue (fixture, PATH, LONG_MS);
 }
 
 /* A writer that gives up must no longer block the readers behind it. */
 SIDES_TEST (test_readers_pass_when_the_writer_leaves, fixture_server)
 {
   g_autoptr (Taking) reader = taking_of_lock (read);
-  g_autoptr (Taking) writer = taking_start_lock (write, 1500, NULL);
+  g_autoptr (Taking) writer = taking_start_lock (write, 6000, NULL);
   assert_children (fixture, PATH, 2, LONG_MS);
   g_autoptr (Taking) behind = taking_start_lock (read, LONG_MS, NULL);
   taking_assert_waits (behind);
@@ -226,7 +226,7 @@ SIDES_TEST (test_get_participant_nodes, fixture_server)
     taking_give_back (takings[i]);
     taking_free (takings[i]);
   }
-  assert_no_residue (fixture, PATH, 3000);
+  assert_no_residue (fixture, PATH, LONG_MS);
 }
 
 /* testThatUpgradingIsDisallowed: Java times out; here the call fails at once. */
@@ -234,7 +234,7 @@ SIDES_TEST (test_that_upgrading_is_disallowed, fixture_server)
 {
   assert_acquired (read);
   assert_not_acquired (write, 5000, CURATOR_ERROR_UNSUPPORTED);
-  assert_children (fixture, PATH, 1, 3000);
+  assert_children (fixture, PATH, 1, LONG_MS);
   assert_released (read);
   assert_acquired (write);
   assert_released (write);
@@ -245,7 +245,7 @@ SIDES_TEST (test_that_upgrading_is_disallowed, fixture_server)
 SIDES_TEST (test_that_downgrading_respects_threads, fixture_server)
 {
   g_autoptr (Contender) writer G_GNUC_UNUSED = contender_of (write);
-  assert_not_acquired (read, 500, CURATOR_ERROR_TIMED_OUT);
+  assert_not_acquired (read, 3000, CURATOR_ERROR_TIMED_OUT);
 }
 
 SUITE ("read-write lock", fixture_start_calm, fixture_stop)

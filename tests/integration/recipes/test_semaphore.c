@@ -15,8 +15,8 @@ assert_all_gone (Fixture *fixture, const char *path)
 {
   g_autofree char *leases = g_strconcat (path, LEASES, NULL);
   g_autofree char *locks = g_strconcat (path, LOCKS, NULL);
-  assert_no_residue (fixture, leases, 3000);
-  assert_no_residue (fixture, locks, 3000);
+  assert_no_residue (fixture, leases, LONG_MS);
+  assert_no_residue (fixture, locks, LONG_MS);
 }
 
 /* The nodes are those of Curator: a turn under locks, a lease under leases. */
@@ -29,7 +29,7 @@ CLIENT_TEST (test_layout)
   assert_ok (lease != NULL, &error);
   assert_true (g_regex_match_simple ("^/semaphore/layout/leases/_c_[0-9a-f-]{36}-lease-[0-9]{10}$",
                                      curator_lease_get_node_path (lease), 0, 0));
-  assert_children (fixture, "/semaphore/layout/locks", 0, 3000);
+  assert_children (fixture, "/semaphore/layout/locks", 0, LONG_MS);
   g_autoptr (GBytes) data = data_of (lease);
   assert_memory_equal (g_bytes_get_data (data, NULL), "data", 4);
   g_auto (GStrv) nodes =
@@ -62,14 +62,14 @@ CLIENT_TEST (test_p30_all_or_nothing)
   g_autoptr (CuratorSemaphore) semaphore = semaphore_new (client, "/semaphore/all", 3);
   g_autoptr (Taking) one = taking_of (semaphore, 1);
   const gint64 before_ms = wait_now_ms ();
-  assert_null (curator_semaphore_acquire_n (semaphore, 3, 1000, NULL, &error));
-  assert_true (wait_now_ms () - before_ms >= 999);
+  assert_null (curator_semaphore_acquire_n (semaphore, 3, 3000, NULL, &error));
+  assert_true (wait_now_ms () - before_ms >= 2999);
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  assert_children (fixture, "/semaphore/all/leases", 1, 3000);
-  assert_children (fixture, "/semaphore/all/locks", 0, 3000);
+  assert_children (fixture, "/semaphore/all/leases", 1, LONG_MS);
+  assert_children (fixture, "/semaphore/all/locks", 0, LONG_MS);
   assert_null (curator_semaphore_acquire_n (semaphore, 3, 0, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_TIMED_OUT);
-  assert_children (fixture, "/semaphore/all/leases", 1, 3000);
+  assert_children (fixture, "/semaphore/all/leases", 1, LONG_MS);
   g_autoptr (GPtrArray) two = curator_semaphore_acquire_n (semaphore, 2, 0, NULL, &error);
   assert_ok (two != NULL, &error);
   assert_int_equal (two->len, 2);
@@ -109,7 +109,7 @@ PAIR_TEST (test_p30_turn_delete_lost)
   assert_ok (lease != NULL, &error);
   assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
   g_autoptr (Taking) other = taking_of (theirs, 1);
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+  assert_lease_state (lease, CURATOR_LEASE_HELD, LONG_MS); /* connected again */
   assert_children (fixture, "/semaphore/turn/leases", 2, LONG_MS);
   assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   taking_give_back (other);
@@ -147,9 +147,9 @@ CLIENT_TEST (test_no_orphaned_nodes)
   assert_int_equal (raw_zk_delete (fixture->raw, path), ZOK);
   taking_give_back (held);
   taking_assert_granted (waiter);
-  assert_children (fixture, CURATORS LEASES, 1, 3000);
+  assert_children (fixture, CURATORS LEASES, 1, LONG_MS);
   taking_give_back (waiter);
-  assert_no_residue (fixture, CURATORS LEASES, 3000);
+  assert_no_residue (fixture, CURATORS LEASES, LONG_MS);
 }
 
 /* testAcquireAfterLostServer: the server stops after one client has created its node and before it

@@ -43,8 +43,8 @@ note_value (CuratorSharedCount *count, gint32 value, gpointer user_data)
   Seen *seen = user_data;
   if (value < g_atomic_int_get (&seen->last))
     g_atomic_int_inc (&seen->went_back);
-  g_atomic_int_set (&seen->last, value);
   g_atomic_int_inc (&seen->calls);
+  g_atomic_int_set (&seen->last, value);
 }
 
 /* testSimple: the seed, then the value set. */
@@ -218,7 +218,8 @@ write_payload (Fixture *fixture, const char *path, const char *payload)
   const int reads = proxy_count (fixture->proxy, PROXY_GET_DATA);
 
   assert_int_equal (raw_zk_set (fixture->raw, path, payload), ZOK);
-  assert_soon (proxy_count (fixture->proxy, PROXY_GET_DATA) > reads);
+  assert_soon (proxy_count (fixture->proxy, PROXY_GET_DATA) > reads
+               && four_letter_watchers_of (fixture_server (fixture), path) == 1);
 }
 
 /* Each write is read: the first that brings no count is warned of, and so is the next one after a
@@ -288,12 +289,12 @@ PAIR_TEST (test_p30_resize_while_running)
   taking_give_back (takings[3]);
   for (int i = 0; i < 4; i++)
     taking_free (takings[i]);
-  assert_no_residue (fixture, "/count/semaphore/leases", 3000);
+  assert_no_residue (fixture, "/count/semaphore/leases", LONG_MS);
 }
 
 int
 main (void)
 {
   warnings_count ("no shared count can be read");
-  return suite_run ("shared count", fixture_start, fixture_stop);
+  return suite_run ("shared count", fixture_start_calm, fixture_stop);
 }

@@ -43,4 +43,4 @@ CLIENT_TEST (test_newest_count_wins)
   assert_true (n > 1);
 }
 
-SUITE ("order of counts", fixture_start, fixture_stop)
+SUITE ("order of counts", fixture_start_calm, fixture_stop)
