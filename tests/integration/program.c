@@ -29,7 +29,7 @@ program_watcher (zhandle_t *zh, int type, int state, const char *path, void *con
 static zhandle_t *
 open_handle (Program *program, const char *address)
 {
-  zhandle_t *zh = zookeeper_init2 (address, program_watcher, SESSION_MS, NULL, program,
+  zhandle_t *zh = zookeeper_init2 (address, program_watcher, LONG_SESSION_MS, NULL, program,
                                    ZOO_NO_LOG_CLIENTENV, ignore_log);
   assert_non_null (zh);
   return zh;

@@ -15,7 +15,7 @@ typedef struct
   gint expired;          /* atomic */
 } Program;
 
-/* Does not wait for the connection. address may end with a chroot. */
+/* Does not wait for the connection. Its session: LONG_SESSION_MS. address may have a chroot. */
 Program *program_open (const char *address);
 void program_close (Program *program); /* its handle too; NULL is allowed */
 /* A client over the program's handle, which from now on forwards events to it; connection timeout

@@ -48,8 +48,8 @@ TEST (test_nothing_stays)
   g_autoptr (CuratorLease) permit = curator_semaphore_acquire (semaphore, LONG_MS, NULL, &error);
   assert_ok (permit != NULL, &error);
   assert_children (fixture, "/left/waited", 2, LONG_MS);
-  wait_ms (600); /* a longer hold watches its own node */
-  assert_true (
+  /* A longer hold watches its own node. */
+  assert_soon (
       four_letter_watchers_of (fixture_server (fixture), curator_lease_get_node_path (lease)) == 1);
 
   const gint64 begun = wait_now_ms ();
@@ -132,4 +132,4 @@ TEST (test_close_without_network)
   assert_children (fixture, "/left/hole", 0, LONG_MS);
 }
 
-PROMPT_SUITE ("adopted_close", fixture_start, fixture_stop)
+PROMPT_SUITE ("adopted_close", fixture_start_calm, fixture_stop)

@@ -282,4 +282,4 @@ TEST (test_closed_by_a_callback)
   g_free (blocker);
 }
 
-PROMPT_SUITE ("close_then", fixture_start, fixture_stop)
+PROMPT_SUITE ("close_then", fixture_start_calm, fixture_stop)

@@ -50,7 +50,7 @@ on_granted (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointe
   close_other (closer);
 }
 
-/* Each by a state listener, or by the callback of an acquire. */
+/* Each by a state listener, or by the callback of an acquire; maybe before we see it connected. */
 static void
 close_each_other (Fixture *fixture, gboolean by_first_state, gboolean by_second_state)
 {
@@ -59,6 +59,7 @@ close_each_other (Fixture *fixture, gboolean by_first_state, gboolean by_second_
   CuratorLock *locks[2];
   Closer closers[2] = { 0 };
   gint n_inside = 0;
+  g_autoptr (GError) error = NULL;
 
   for (int i = 0; i < 2; i++) {
     clients[i] = client_new (fixture_server (fixture));
@@ -68,7 +69,7 @@ close_each_other (Fixture *fixture, gboolean by_first_state, gboolean by_second_
     closers[i] = (Closer){ .other = clients[1 - i], .n_inside = &n_inside };
     if (by_state[i])
       curator_client_add_state_listener (clients[i], on_state, &closers[i], NULL);
-    client_start (clients[i]);
+    assert_ok (curator_client_start (clients[i], &error), &error);
     if (!by_state[i])
       curator_lock_acquire_then (locks[i], CURATOR_WAIT_FOREVER, NULL, on_granted, &closers[i]);
   }

@@ -19,7 +19,7 @@
 #define RANDOM_US    3000
 #define N_WAITERS    16
 #define N_STORMS     10
-/* The longest that the server grants: nothing else ends a session, also on a busy machine. */
+/* Nothing else ends a session, also on a busy machine. */
 #define PATIENT_MS 10000
 #define N_ERRORS   134
 
@@ -369,7 +369,7 @@ TEST (test_p35_every_end)
                   .n = wanted != NULL ? atoi (wanted) : DEFAULT_ENDS };
   G_GNUC_UNUSED g_autofree End *ends = shared.ends = g_new0 (End, shared.n);
   pthread_t threads[N_THREADS];
-  g_autoptr (CuratorClient) peer = client_connect_for (fixture_server (fixture), PATIENT_MS);
+  g_autoptr (CuratorClient) peer = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   g_autoptr (CuratorLock) lock = mutex_new (peer, HELD_PATH);
   CuratorLease *held = lease_of (lock);
 
@@ -424,7 +424,7 @@ TEST (test_the_next_session_does_not_wait)
 TEST (test_p15_destroy_in_a_storm)
 {
   const Usage before = usage_now ();
-  CuratorClient *peer = client_connect (fixture_server (fixture));
+  CuratorClient *peer = client_connect_for (fixture_server (fixture), LONG_SESSION_MS);
   for (int storm = 0; storm < N_STORMS; storm++) {
     Taking *holders[N_WAITERS];
     Taking *takings[2 * N_WAITERS];
@@ -454,4 +454,4 @@ TEST (test_p15_destroy_in_a_storm)
   assert_nothing_is_left (fixture, before);
 }
 
-SUITE ("handle ends", fixture_start, fixture_stop)
+SUITE ("handle ends", fixture_start_slow, fixture_stop)

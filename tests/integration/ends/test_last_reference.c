@@ -258,4 +258,4 @@ TEST (test_whole_life_of_a_cancelled_thread)
   }
 }
 
-SUITE ("last reference", fixture_start, fixture_stop)
+SUITE ("last reference", fixture_start_calm, fixture_stop)

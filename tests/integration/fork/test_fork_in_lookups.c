@@ -149,7 +149,8 @@ count_inside (const Ground *ground, const char *address)
   CuratorClient *clients[N_CLIENTS] = { NULL };
   int n_wrong = 0;
 
-  for (int round = 0; round < ground->n_forks; round++) {
+  for (int round = 0; round < ground->n_forks || g_atomic_int_get (&n_lookups) < LEAST_LOOKUPS;
+       round++) {
     CuratorClient **client = &clients[round % N_CLIENTS];
     if (*client == NULL || ground->disturb == let_be) {
       g_clear_pointer (client, curator_client_unref);

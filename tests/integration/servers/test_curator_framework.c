@@ -22,7 +22,7 @@ TEST (test_protected_create_node_deletion)
     g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/deletion");
     proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_CUT_BEFORE_REPLY);
     assert_not_acquired (lock, LONG_MS, CURATOR_ERROR_CONNECTION_LOST);
-    assert_no_residue (fixture, path, 3000);
+    assert_no_residue (fixture, path, LONG_MS);
   }
 }
 
@@ -42,7 +42,7 @@ TEST (test_background_latency_un_sleep)
   wait_ms (300);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_CONNECTED, 1, LONG_MS));
-  assert_true (contender_wait (contender, 1000));
+  assert_true (contender_wait (contender, LONG_MS / 2));
   assert_true (contender->acquired);
   contender_join (contender);
   curator_client_close (client);
@@ -67,10 +67,10 @@ TEST (test_forbidden_ancestors)
  * session. */
 TEST (test_session_survives)
 {
-  g_autoptr (ZkEnsemble) ensemble = zk_ensemble_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  g_autoptr (ZkEnsemble) ensemble = zk_ensemble_start (LONG_SESSION_MS / 20, NULL);
   assert_non_null (ensemble);
   g_autoptr (CuratorClient) client = client_new (zk_ensemble_connect_string (ensemble));
-  curator_client_set_session_timeout (client, 10000);
+  curator_client_set_session_timeout (client, LONG_SESSION_MS);
   g_autoptr (StateLog) log = state_log_new (client);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/framework/cluster");

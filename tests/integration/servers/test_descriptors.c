@@ -277,4 +277,4 @@ TEST (test_very_many_descriptors)
   setrlimit (RLIMIT_NOFILE, &limit);
 }
 
-SUITE ("descriptors", fixture_start, fixture_stop)
+SUITE ("descriptors", fixture_start_calm, fixture_stop)

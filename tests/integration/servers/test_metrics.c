@@ -146,4 +146,4 @@ TEST (test_phases)
                                     "curator_connection_state{curator_connection_state=LOST}=1"));
 }
 
-SUITE ("metrics", fixture_start_slow, fixture_stop)
+SUITE ("metrics", fixture_start_calm, fixture_stop)

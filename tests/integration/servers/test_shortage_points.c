@@ -130,7 +130,7 @@ live (Fixture *fixture, Kind kind, gint nth, gboolean lasting)
   if (!curator_client_start (client, &error)) {
     assert_shortage (&error, kind, nth);
     n_refused_starts++;
-  } else if (!curator_lock_acquire (lock, lasting ? 1000 : LONG_MS, NULL, &error)) {
+  } else if (!curator_lock_acquire (lock, lasting ? 4000 : LONG_MS, NULL, &error)) {
     assert_true (lasting);
     assert_shortage (&error, kind, nth);
     n_errors++;
@@ -171,4 +171,4 @@ TEST (test_entropy_is_late)
   client_start (client);
 }
 
-SUITE ("shortage points", fixture_start, fixture_stop)
+SUITE ("shortage points", fixture_start_calm, fixture_stop)

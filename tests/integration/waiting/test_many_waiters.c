@@ -219,7 +219,7 @@ static void
 assert_heap_back (gsize before)
 {
   G_GNUC_UNUSED const gboolean back =
-      holds_within (heap_in_use () < before + SLACK_BYTES, IS_SANITIZED ? 0 : 10000);
+      holds_within (heap_in_use () < before + SLACK_BYTES, IS_SANITIZED ? 0 : LONG_MS);
   print_message ("heap afterwards: %+zd bytes\n", (gssize) heap_in_use () - (gssize) before);
 #if !IS_SANITIZED
   assert_true (back);

@@ -221,6 +221,7 @@ TEST (test_try_behind_another_session)
 TEST (test_try_behind_a_lost_hold)
 {
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
+  curator_client_set_session_timeout (client, 10000);
   curator_client_set_connection_timeout (client, SESSION_MS / 2);
   g_autoptr (StateLog) log = state_log_new (client);
   client_start (client);

@@ -26,7 +26,7 @@ setting (const char *name, gint64 otherwise)
 static gint64
 session_ms (void)
 {
-  return setting ("WAITING_SESSION_MS", 4000);
+  return setting ("WAITING_SESSION_MS", 10000);
 }
 
 static guint64

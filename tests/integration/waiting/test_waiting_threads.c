@@ -18,9 +18,8 @@
 /* Of a client with a state listener and one for messages: callbacks, states and session work. */
 #define N_LANES 3
 /* The first callers of a process wait by private futexes. */
-#define N_FIRST     128
-#define N_CALLERS   (N_FIRST + 40)
-#define PATIENCE_MS 20000
+#define N_FIRST   128
+#define N_CALLERS (N_FIRST + 40)
 
 typedef struct
 {
@@ -107,7 +106,7 @@ TEST (test_by_shared_futexes)
   assert_acquired (held);
   for (int i = 0; i < N_CALLERS; i++)
     assert_int_equal (pthread_create (&threads[i], NULL, take_turn, wanted), 0);
-  if (!holds_within (all_wait_by_shared_ones (&waits), PATIENCE_MS)) {
+  if (!holds_within (all_wait_by_shared_ones (&waits), LONG_MS)) {
     fail_msg ("%u threads of ours wait, %u of them by a private futex; %u callers by a shared one",
               waits.lanes, waits.private_lanes, waits.callers);
   }
@@ -147,7 +146,7 @@ count_threads (GHashTable *before)
 static void
 assert_threads (GHashTable *before, guint more)
 {
-  if (!holds_within (count_threads (before) == more, PATIENCE_MS))
+  if (!holds_within (count_threads (before) == more, LONG_MS))
     fail_msg ("%u threads more, not %u", count_threads (before), more);
 }
 
@@ -182,4 +181,4 @@ TEST (test_threads_of_a_client_at_rest)
   assert_threads (before, 0);
 }
 
-SUITE ("waiting threads", fixture_start, fixture_stop)
+SUITE ("waiting threads", fixture_start_calm, fixture_stop)
