@@ -296,9 +296,8 @@ lead_and_inspect (World *world)
   world->led = curator_leader_latch_new (world->client, "/attack/led", "one", NULL);
   assert_true (curator_leader_latch_start (world->led, NULL));
   assert_true (curator_leader_latch_await (world->led, LONG_MS, NULL, NULL));
-  world->leader = curator_leader_latch_get_leader (world->led, CURATOR_WAIT_DEFAULT, NULL, NULL);
-  world->inspection =
-      curator_client_inspect (world->client, "/attack/led", CURATOR_WAIT_DEFAULT, NULL, NULL);
+  world->leader = curator_leader_latch_get_leader (world->led, LONG_MS, NULL, NULL);
+  world->inspection = curator_client_inspect (world->client, "/attack/led", LONG_MS, NULL, NULL);
   assert_non_null (world->leader);
   assert_int_not_equal (curator_inspection_get_n_participants (world->inspection), 0);
 }

@@ -215,5 +215,5 @@ main (void)
   /* Elsewhere a critical message ends the test. */
   g_log_set_always_fatal (G_LOG_FATAL_MASK);
   g_log_set_writer_func (attack_count_criticals, NULL, NULL);
-  return suite_run ("adversary", fixture_start_slow, fixture_stop);
+  return suite_run ("adversary", fixture_start_calm, fixture_stop);
 }

@@ -56,7 +56,8 @@ TEST (test_silent_kdc)
   assert_soon (proxy_accepted (proxy) >= N_ATTEMPTS);
   assert_true (secured_wait_failed (client, CURATOR_CONNECT_ERROR_SASL));
   /* One that has answered may still be about to end. */
-  assert_in_range (count_threads ("curator-job"), 1, 2);
+  assert_true (count_threads ("curator-job") <= 2);
+  assert_soon (count_threads ("curator-job") > 0);
   curator_client_close (client);
   assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_CONNECTED), 0);
   proxy_free (proxy);

@@ -155,11 +155,11 @@ TEST (test_connects_leave_nothing)
   const guint threads = count_entries ("/proc/self/task");
   const gsize bytes = mallinfo2 ().uordblks;
   connect_times (secured, n);
-  const gssize grown = (gssize) (mallinfo2 ().uordblks - bytes);
-  print_message ("%u connects: heap grown by %zd bytes\n", n, grown);
   /* Threads end after what they were started for. */
   assert_soon (count_entries ("/proc/self/fd") <= fds
                && count_entries ("/proc/self/task") <= threads);
+  const gssize grown = (gssize) (mallinfo2 ().uordblks - bytes);
+  print_message ("%u connects: heap grown by %zd bytes\n", n, grown);
   /* Sanitizers replace the allocator; they report leaks themselves. */
   assert_true (IS_SANITIZED || grown < SLACK_BYTES);
 }

@@ -74,6 +74,7 @@ static CuratorClient *
 client_of (Fixture *fixture, const Identity *identity, int team)
 {
   CuratorClient *client = client_new (fixture_server (fixture));
+  curator_client_set_connection_timeout (client, LONG_MS);
   const char *const credentials[] = { identity->own, identity->team };
   for (gsize i = 0; i < G_N_ELEMENTS (credentials); i++)
     if (credentials[i] != NULL)

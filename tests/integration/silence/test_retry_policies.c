@@ -142,4 +142,4 @@ TEST (test_policies_may_close_the_client)
   }
 }
 
-SUITE ("retry policies", fixture_start, fixture_stop)
+SUITE ("retry policies", fixture_start_slow, fixture_stop)
