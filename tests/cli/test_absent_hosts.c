@@ -103,8 +103,7 @@ typedef enum
   N_USERS
 } User;
 
-static const char *const users[] = { "library", "adopted", "zkflock", "zkflock -w 5",
-                                     "zkflock -n" };
+static const char *const users[] = { "library", "adopted", "zkflock", "zkflock -w", "zkflock -n" };
 
 /* The columns of the table. */
 static const struct
@@ -389,7 +388,7 @@ spawn_zkflock (const Cell *cell, const char *list, const char *command, int fd)
   g_autofree char *password =
       g_strconcat ("--sasl-password-file=", secured_file (secured, "password"), NULL);
   g_autofree char *path = g_strdup_printf ("/absent/%d", g_atomic_int_add (&n_runs, 1));
-  const char *option = cell->user == WAITS ? "--timeout=5" : cell->user == NONBLOCK ? "-n" : NULL;
+  const char *option = cell->user == WAITS ? "--timeout=60" : cell->user == NONBLOCK ? "-n" : NULL;
 
   return spawn (fd, CLI_WORDS (ZKFLOCK, hosts, "--session-timeout=60", is_tls ? ca : NULL,
                                is_tls ? cert : NULL, is_tls ? key : NULL,

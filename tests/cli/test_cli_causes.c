@@ -5,10 +5,13 @@
 
 #include "support/hosts.h"
 #include "support/net.h"
+#include "support/process.h"
 #include "support/scratch.h"
 
 #include <glib/gstdio.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -33,14 +36,13 @@ typedef enum
   N_PLACES
 } Place;
 
-/* Answers in a protocol of its own, but for the first connections, which it lets wait. */
+/* Answers in a protocol of its own, but for the first connections, which it lets wait. A process,
+ * which does so while the test stands still. */
 typedef struct
 {
   char *address;
   int fd;
-  int n_silent;
-  GThread *thread;
-  gint stopped; /* atomic */
+  pid_t pid;
 } Greeter;
 
 typedef struct
@@ -95,27 +97,22 @@ static const struct
 
 static const char *const verbs[][4] = { { "-n", "/p" }, { "/p" }, { "who", "/p" }, { "doctor" } };
 
-static gpointer
-greet (gpointer data)
+G_GNUC_NORETURN static void
+greet (int listener, int n_silent)
 {
-  Greeter *self = data;
-  g_autoptr (GArray) fds = g_array_new (FALSE, FALSE, sizeof (int));
-
-  while (!g_atomic_int_get (&self->stopped)) {
-    const int fd = accept (self->fd, NULL, NULL);
-    if (fd >= 0 && (int) fds->len < self->n_silent) {
-      g_array_append_val (fds, fd);
-    } else if (fd >= 0) {
-      (void) !write (fd, "SSH-2.0-test\r\n", 14);
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+  close_range (3, (guint) listener - 1, 0);
+  close_range ((guint) listener + 1, ~0U, 0);
+  for (int n = 0;;) {
+    const int fd = accept (listener, NULL, NULL);
+    if (fd >= 0 && n++ >= n_silent) {
+      (void) !send (fd, "SSH-2.0-test\r\n", 14, MSG_NOSIGNAL);
       shutdown (fd, SHUT_WR);
       wait_ms (50);
       close (fd);
     }
     wait_ms (5);
   }
-  for (guint i = 0; i < fds->len; i++)
-    close (g_array_index (fds, int, i));
-  return NULL;
 }
 
 static Greeter *
@@ -124,16 +121,17 @@ greeter_new (int n_silent)
   Greeter *self = g_new0 (Greeter, 1);
 
   self->fd = cli_listen (&self->address);
-  self->n_silent = n_silent;
-  self->thread = g_thread_new ("greet", greet, self);
+  self->pid = fork ();
+  if (self->pid == 0)
+    greet (self->fd, n_silent);
+  assert_true (self->pid > 0);
   return self;
 }
 
 static void
 greeter_free (Greeter *self)
 {
-  g_atomic_int_set (&self->stopped, TRUE);
-  g_thread_join (self->thread);
+  process_kill (self->pid);
   close (self->fd);
   g_free (self->address);
   g_free (self);
@@ -224,7 +222,7 @@ start (void **state)
   *state = world;
   world->directory = scratch_new ("curator-causes");
   make_files (world);
-  if (fixture_start ((void **) &world->fixture) != 0)
+  if (fixture_start_slow ((void **) &world->fixture) != 0)
     return -1;
   leave_one_member (world);
   world->wants_sasl = start_server (world, AT_WANTS_SASL, wants_sasl, NULL);
@@ -317,7 +315,7 @@ TEST (every_cause_is_told_apart)
 
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
-      clis[i][k] = start_row (world, i, "--connect-timeout=8", verbs[k]);
+      clis[i][k] = start_row (world, i, "--connect-timeout=24", verbs[k]);
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     for (gsize k = 0; k < G_N_ELEMENTS (verbs); k++)
       good = check_row (i, clis[i][k], verbs[k][0]) && good;
@@ -345,10 +343,11 @@ has_cause (const GError *error, const char *cause)
 }
 
 static gboolean
-is_told (CuratorClient *client, int code, const char *cause)
+is_told (CuratorClient *client, int code, const char *cause, GError **error)
 {
-  g_autoptr (GError) error = curator_client_dup_connection_error (client);
-  return g_error_matches (error, CURATOR_CONNECT_ERROR, code) && has_cause (error, cause);
+  g_clear_error (error);
+  *error = curator_client_dup_connection_error (client);
+  return g_error_matches (*error, CURATOR_CONNECT_ERROR, code) && has_cause (*error, cause);
 }
 
 /* What the library says of the same places: the address, the true cause, and its kind. */
@@ -379,8 +378,7 @@ TEST (the_library_tells_the_same_causes)
       assert_false (curator_lock_acquire (lock, LONG_MS, NULL, &error));
       assert_true (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_AUTH_FAILED));
     } else {
-      assert_soon (is_told (client, causes[i].code, causes[i].cause));
-      error = curator_client_dup_connection_error (client);
+      assert_soon (is_told (client, causes[i].code, causes[i].cause, &error));
     }
     assert_non_null (strstr (error->message, hosts));
     assert_true (has_cause (error, causes[i].cause));
@@ -442,7 +440,7 @@ TEST (mistakes_in_connect_strings)
 /* The server answers; no retry and no other server would help. */
 TEST (a_lock_below_an_ephemeral_node)
 {
-  g_autoptr (CuratorClient) client = client_connect (world->hosts[AT_SERVER]);
+  g_autoptr (CuratorClient) client = client_connect_for (world->hosts[AT_SERVER], LONG_SESSION_MS);
   g_autoptr (CuratorLock) holder = curator_fixed_node_lock_new (client, "/ephemeral", NULL);
   g_autoptr (GError) error = NULL;
 
@@ -477,6 +475,7 @@ TEST (a_payload_that_the_server_does_not_take)
   }
   g_autoptr (CuratorClient) client = client_new (hosts);
   curator_client_set_default_data (client, data, 2000);
+  curator_client_set_session_timeout (client, LONG_SESSION_MS);
   client_start (client);
   g_autoptr (CuratorLock) lock = mutex_new (client, "/payload");
   assert_false (curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, &error));
@@ -495,7 +494,7 @@ TEST (the_code_is_of_the_cause_that_is_told)
   for (gsize i = 0; i < G_N_ELEMENTS (words); i++) {
     g_autoptr (Greeter) greeter = greeter_new (1);
     g_autoptr (Cli) cli =
-        cli_zkflock (greeter->address, ca, "--session-timeout=120", "--connect-timeout=2",
+        cli_zkflock (greeter->address, ca, "--session-timeout=120", "--connect-timeout=6",
                      words[i][0], words[i][1], i == 0 ? "true" : NULL);
     cli_ends (cli, 76, ": TLS: ");
     cli_says (cli, greeter->address);

@@ -21,8 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define T_MS      6000
-#define T_TEXT    "6"
+#define T_MS      15000
+#define T_TEXT    "15"
 #define PARALLEL  24
 #define STRIDE    37 /* of the sample; has no factor in common with the table */
 #define SETTLE_MS 300
@@ -316,7 +316,7 @@ finish (Cell *cell)
     return observe (cell, CLI_MS);
   }
   kill (cell->zkflock, SIGTERM);
-  const int code = observe (cell, SETTLE_MS);
+  const int code = observe (cell, cell->behaviour == IGNORES ? SETTLE_MS : CLI_MS);
   if (code != -1)
     return code;
   kill (cell->zkflock, SIGTERM);
@@ -376,6 +376,15 @@ arrive (Cell *cell)
   return TRUE;
 }
 
+/* zkflock was told to end and its command obeys: a second TERM would kill that. */
+static gboolean
+ends_alone (const Cell *cell)
+{
+  const gboolean is_told = cell->signal == SIGTERM && (cell->who & ZKFLOCK_ITSELF) != 0;
+  return (is_told || cell->when == ENDING) && cell->behaviour != IGNORES
+         && !cannot_be_killed (cell);
+}
+
 /* Ends the cell; the exit code of zkflock. */
 static int
 play (Cell *cell)
@@ -387,7 +396,7 @@ play (Cell *cell)
   if (cell->when == STARTING)
     kill (cell->command, SIGCONT);
   if (code == -1)
-    code = observe (cell, cell->signal == SIGTERM ? SETTLE_MS : 5000);
+    code = observe (cell, ends_alone (cell) ? CLI_MS : cell->signal == SIGTERM ? SETTLE_MS : 5000);
   if (cell->own_node != NULL) {
     let_in (cell);
     if (code == -1 && cli_wait_lines (cell->beats, "BEAT", 1, 5000))
@@ -481,7 +490,7 @@ judge (Cell *cell, int code)
     return "the exit code or the message is wrong";
   /* In a pid namespace the number in the folder's name is another one. */
   if (cell->machine != PROCESS_1 && !nobody_left
-      && !holds_within (!cli_left_a_cgroup (cell->zkflock), 3000))
+      && !holds_within (!cli_left_a_cgroup (cell->zkflock), CLI_MS))
     return "the folder of the control group stays";
   return NULL;
 }
@@ -651,5 +660,5 @@ main (int argc, char **argv)
     return strcmp (argv[1], "--cell") == 0 ? run_cell (atoi (argv[2]), argv[3])
                                            : run_kill (atoi (argv[2]), argv[3]);
   }
-  return suite_run ("cells", fixture_start, fixture_stop);
+  return suite_run ("cells", fixture_start_slow, fixture_stop);
 }

@@ -91,12 +91,12 @@ TEST (what_is_nearer_counts)
 {
   const char *server = fixture_server (fixture);
 
-  use_config ("nearer", "[zkflock]\nhosts=" NOWHERE "\nconnect-timeout=0.2\nsession-timeout=30\n");
-  run_ends (69, NOWHERE, "/nearer", "true");
+  use_config ("nearer", "[zkflock]\nhosts=" NOWHERE "\nconnect-timeout=20\nsession-timeout=30\n");
+  run_ends (69, NOWHERE, "--connect-timeout=0.2", "/nearer", "true");
   run_ends (0, NULL, "-Z", server, "/nearer", "true");
   g_setenv ("ZKFLOCK_HOSTS", server, TRUE);
   run_ends (0, NULL, "/nearer", "true");
-  g_setenv ("ZKFLOCK_OPTIONS", "-Z localhost:2", TRUE);
+  g_setenv ("ZKFLOCK_OPTIONS", "-Z localhost:2 --connect-timeout=0.2", TRUE);
   run_ends (69, "localhost:2", "/nearer", "true");
   /* The file of another set-up is not read at all. */
   g_setenv ("ZKFLOCK_CONFIG", "", TRUE);
@@ -112,7 +112,7 @@ TEST (the_file_of_the_user_comes_before_that_of_the_system)
     skip ();
   const char *const script =
       "exec unshare --mount --map-root-user /bin/sh -c 'mount -t tmpfs x /etc\n"
-      "printf \"[zkflock]\\nhosts=$1\\nconnect-timeout=0.2\\n\" >/etc/zkflock.conf\n"
+      "printf \"[zkflock]\\nhosts=$1\\nconnect-timeout=20\\n\" >/etc/zkflock.conf\n"
       "shift; exec \"$@\"' sh \"$@\"";
   g_autoptr (Cli) system = cli_start ("/bin/sh", "-c", script, "sh", fixture_server (fixture),
                                       ZKFLOCK, "/system", CLI_COMMAND, "exit", "3");

@@ -238,4 +238,4 @@ TEST (every_other_one)
   world_close (&world);
 }
 
-SUITE ("kernels", fixture_start, fixture_stop)
+SUITE ("kernels", fixture_start_slow, fixture_stop)

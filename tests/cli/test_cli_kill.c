@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SESSION_TEXT "6"
+#define SESSION_TEXT "20"
 #define AS_NOBODY    "exec setpriv --reuid=nobody --regid=nogroup --clear-groups \"$@\""
 
 static void
@@ -174,12 +174,12 @@ is_victim (Victims victims, pid_t pid, pid_t zkflock)
          || (victims == THE_GUARD && pid != zkflock && !is_known_as (pid, "cli_command"));
 }
 
-/* Who beats in the log is dead within a second. */
+/* Who beats in the log is dead long before the deadline of the hold. */
 static void
 assert_silence (Cli *cli)
 {
   const gint64 killed_at = wait_now_ns ();
-  assert_true (cli_end_of_beats (cli->log) - killed_at < G_GINT64_CONSTANT (1000000000));
+  assert_true (cli_end_of_beats (cli->log) - killed_at < G_GINT64_CONSTANT (5000000000));
 }
 
 /* Kills some of them while the command runs and another one waits. In a group of two processes the
@@ -248,7 +248,7 @@ TEST (p37_no_release_under_a_hidden_process)
   g_autoptr (Cli) holder =
       start_hidden (fixture_server (fixture), "/hidden/left", command, "leave_root");
   g_autoptr (Cli) next = cli_next_in_line (fixture, "/hidden/left");
-  const gboolean waits = cli_wait_text (holder->err, "the lock is held until these do", 20000);
+  const gboolean waits = cli_wait_text (holder->err, "the lock is held until these do", CLI_MS);
 
   kill_beaters (holder);
   assert_true (waits);
@@ -332,12 +332,13 @@ TEST (process_1_reaps_orphans)
     skip ();
   g_autoptr (Cli) outer = cli_start ("/usr/bin/unshare", "--pid", "--fork", "--kill-child", ZKFLOCK,
                                      "-Z", fixture_server (fixture), "/first", "/bin/sh", "-c",
-                                     CLI_COMMAND " orphans \"$0\" 20; sleep 3", "LOG");
+                                     CLI_COMMAND " orphans \"$0\" 20; cat", "LOG");
   cli_beats (outer, 20);
   g_autoptr (GArray) inner = cli_children_of (outer->pid);
   assert_int_equal (inner->len, 1);
-  assert_true (holds_within (!has_zombie (g_array_index (inner, pid_t, 0)), 1000));
+  assert_soon (!has_zombie (g_array_index (inner, pid_t, 0)));
+  cli_close_stdin (outer);
   cli_ends (outer, 0, NULL);
 }
 
-SUITE ("kill", fixture_start, fixture_stop)
+SUITE ("kill", fixture_start_slow, fixture_stop)

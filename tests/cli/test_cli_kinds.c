@@ -212,4 +212,4 @@ TEST (who_shows_no_count_has_none)
   cli_exits (fixture, 0, "--label", longest, "-N", "2", "/counts/long", "true");
 }
 
-SUITE ("kinds", fixture_start, fixture_stop)
+SUITE ("kinds", fixture_start_slow, fixture_stop)
