@@ -6,8 +6,7 @@
 
 #define SECOND_NS G_GINT64_CONSTANT (1000000000)
 
-/* For every kind of lock, side by side: a maximum after which a late command has begun is long. The
- * command ignores TERM, and so does its child. */
+/* For every kind of lock. The command ignores TERM, and so does its child. */
 TEST (a_maximum_ends_the_command_and_frees_the_lock)
 {
   static const char *const kinds[] = { "--exclusive", "--shared", "--leases=1", "--multi=/other" };
@@ -28,8 +27,8 @@ TEST (a_maximum_ends_the_command_and_frees_the_lock)
 /* The order, by the logs of the two commands: the last beat, then the next turn. */
 TEST (nothing_runs_beside_the_next_one)
 {
-  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--max-hold", "8",
-                                        "--kill-after", "0.3", "/beside", COMMAND ("stubborn"));
+  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--max-hold", "8", "--kill-after",
+                                        "0.3", "/beside", COMMAND ("stubborn"));
   cli_beats (holder, 2);
   g_autoptr (Cli) next = cli_zkflock (fixture_server (fixture), "/beside", COMMAND ("turn"), "0");
 
@@ -40,9 +39,9 @@ TEST (nothing_runs_beside_the_next_one)
  * its choice. */
 TEST (term_comes_before_the_maximum)
 {
-  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--session-timeout", "40",
-                                        "--max-hold", "20", "--kill-after", "4", "--verbose",
-                                        "/polite", COMMAND ("polite"), "7");
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_server (fixture), "--session-timeout", "40", "--max-hold", "20",
+                   "--kill-after", "4", "--verbose", "/polite", COMMAND ("polite"), "7");
 
   cli_ends (holder, 75, "held for its maximum of 20 s");
   assert_true (cli_wait_lines (holder->log, "GOT", 1, 0));

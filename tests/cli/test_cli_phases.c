@@ -101,10 +101,9 @@ round_start (Fixture *fixture, const Shape *shape, int signal)
   Round round = { .shape = shape, .signal = signal };
   const gboolean is_shell = shape->string != NULL;
 
-  round.holder =
-      cli_zkflock (fixture_server (fixture), "--verbose", "--session-timeout", SESSION_TEXT, path,
-                   is_shell ? "/bin/sh" : CLI_COMMAND, is_shell ? "-c" : shape->mode, shape->string,
-                   "LOG");
+  round.holder = cli_zkflock (fixture_server (fixture), "--verbose", "--session-timeout",
+                              SESSION_TEXT, path, is_shell ? "/bin/sh" : CLI_COMMAND,
+                              is_shell ? "-c" : shape->mode, shape->string, "LOG");
   assert_soon (count_beaters (round.holder->log) >= shape->n);
   round.next = cli_next_in_line (fixture, path);
   round.pids = cli_beaters (round.holder->log);

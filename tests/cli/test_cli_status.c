@@ -106,9 +106,9 @@ TEST (verdicts)
 TEST (a_loss_is_reported)
 {
   LOG status = cli_new_file ();
-  g_autoptr (Cli) cli = start_with_status (fixture, status, "-Z", fixture_proxy (fixture),
-                                           "--session-timeout", "20", "--kill-after=4", "/loss",
-                                           COMMAND ("beat"));
+  g_autoptr (Cli) cli =
+      start_with_status (fixture, status, "-Z", fixture_proxy (fixture), "--session-timeout", "20",
+                         "--kill-after=4", "/loss", COMMAND ("beat"));
 
   cli_beats (cli, 2);
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
@@ -262,11 +262,8 @@ append_views (Fixture *fixture, GString *all, const char *status)
 /* A hold that nobody confirms for a while, and whose node is then deleted. In a long session an
  * answer can come late. */
 static void
-meet_doubt_and_loss (const char *status)
+meet_doubt_and_loss (Fixture *fixture, const char *status)
 {
-  void *slow = NULL;
-  assert_int_equal (fixture_start_slow (&slow), 0);
-  Fixture *fixture = slow;
   g_autoptr (Cli) cli =
       start_with_status (fixture, status, "-Z", fixture_proxy (fixture), "--session-timeout", "40",
                          "/fields/two", COMMAND ("stubborn"));
@@ -278,7 +275,6 @@ meet_doubt_and_loss (const char *status)
   assert_true (cli_wait_text (status, "\"event\":\"held\"", CLI_MS));
   assert_int_equal (raw_zk_delete_tree (fixture->raw, "/fields/two"), 0);
   cli_ends (cli, 75, NULL);
-  fixture_stop (&slow);
 }
 
 /* docs/zkflock.md has every field that is written, with its type, and no others. */
@@ -293,7 +289,7 @@ TEST (the_table_of_fields)
   cli_ends (cli, 1, NULL);
   run_with_status (0, fixture, status, "/fields/zero", "/bin/sh", "-c", "sleep 600 & exit 0");
   append_views (fixture, all, status);
-  meet_doubt_and_loss (status);
+  meet_doubt_and_loss (fixture, status);
   assert_true (g_file_get_contents (status, &events, NULL, NULL));
   append_output (all, "status", events);
   LOG output = cli_write_file (all->str, -1, 0600);
