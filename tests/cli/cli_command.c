@@ -131,10 +131,26 @@ become_root (int n)
 }
 
 static int
+count_lines (const char *start)
+{
+  FILE *log = fopen (log_file, "re");
+  char line[LINE_MAX_LENGTH];
+  int n = 0;
+
+  while (log != NULL && fgets (line, sizeof line, log) != NULL)
+    n += strncmp (line, start, strlen (start)) == 0;
+  if (log != NULL)
+    fclose (log);
+  return n;
+}
+
+static int
 leave_child (int n)
 {
   if (fork () == 0)
     _exit (beat (n));
+  while (count_lines ("BEAT ") == 0)
+    sleep_ms (BEAT_MS);
   sleep_ms (100);
   return 4;
 }
@@ -191,24 +207,10 @@ take_turn (int ms)
 }
 
 static int
-count_in (void)
-{
-  FILE *log = fopen (log_file, "re");
-  char line[LINE_MAX_LENGTH];
-  int n = 0;
-
-  while (log != NULL && fgets (line, sizeof line, log) != NULL)
-    n += strncmp (line, "IN ", 3) == 0;
-  if (log != NULL)
-    fclose (log);
-  return n;
-}
-
-static int
 meet (int n)
 {
   say ("IN %lld\n", now_ns ());
-  for (int i = 0; i < MAX_BEAT && count_in () < n; i++)
+  for (int i = 0; i < MAX_BEAT && count_lines ("IN ") < n; i++)
     sleep_ms (BEAT_MS);
   say ("OUT %lld\n", now_ns ());
   return 0;

@@ -10,23 +10,25 @@
 TEST (a_maximum_ends_the_command_and_frees_the_lock)
 {
   static const char *const kinds[] = { "--exclusive", "--shared", "--leases=1", "--multi=/other" };
+  static const char *const paths[] = { "/maximum/0", "/maximum/1", "/maximum/2", "/maximum/3" };
+  Cli *holders[G_N_ELEMENTS (kinds)];
 
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    holders[i] = cli_zkflock (fixture_server (fixture), "--max-hold", "8", "--kill-after", "0.3",
+                              kinds[i], paths[i], COMMAND ("stubborn"));
   for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
-    g_autofree char *path = g_strdup_printf ("/maximum/%d", (int) i);
-    g_autoptr (Cli) holder =
-        cli_zkflock (fixture_server (fixture), "--max-hold", "1", "--kill-after", "0.3", kinds[i],
-                     path, COMMAND ("stubborn"));
-    cli_ends (holder, 75, "held for its maximum of 1 s: the command was ended");
-    assert_true (cli_end_of_beats (holder->log) > 0);
-    cli_exits (fixture, 0, "-n", kinds[i], path, "true");
+    cli_ends (holders[i], 75, "held for its maximum of 8 s: the command was ended");
+    assert_true (cli_end_of_beats (holders[i]->log) > 0);
+    cli_exits (fixture, 0, "-n", kinds[i], paths[i], "true");
+    cli_free (holders[i]);
   }
 }
 
 /* The order, by the logs of the two commands: the last beat, then the next turn. */
 TEST (nothing_runs_beside_the_next_one)
 {
-  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--max-hold", "1.5",
-                                        "--kill-after", "0.3", "/beside", COMMAND ("stubborn"));
+  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--max-hold", "8", "--kill-after",
+                                        "0.3", "/beside", COMMAND ("stubborn"));
   cli_beats (holder, 2);
   g_autoptr (Cli) next = cli_zkflock (fixture_server (fixture), "/beside", COMMAND ("turn"), "0");
 
@@ -37,10 +39,11 @@ TEST (nothing_runs_beside_the_next_one)
  * its choice. */
 TEST (term_comes_before_the_maximum)
 {
-  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--max-hold", "4", "--verbose",
-                                        "/polite", COMMAND ("polite"), "7");
+  g_autoptr (Cli) holder =
+      cli_zkflock (fixture_server (fixture), "--session-timeout", "40", "--max-hold", "20",
+                   "--kill-after", "4", "--verbose", "/polite", COMMAND ("polite"), "7");
 
-  cli_ends (holder, 75, "held for its maximum of 4 s");
+  cli_ends (holder, 75, "held for its maximum of 20 s");
   assert_true (cli_wait_lines (holder->log, "GOT", 1, 0));
   cli_says (holder, "the hold has nearly lasted its maximum: TERM to the command");
   cli_says_not (holder, "lock lost");
@@ -57,7 +60,7 @@ TEST (the_time_counts_before_the_start)
     int code;
     const char *text;
   } rows[] = {
-    { "--wait=8", 69, "granted, but no server has told in time" },
+    { "--wait=15", 69, "granted, but no server has told in time" },
     { "--max-hold=2", 75, "held for its maximum of 2 s before the command could start" },
   };
 
@@ -65,7 +68,7 @@ TEST (the_time_counts_before_the_start)
     g_autofree char *path = g_strdup_printf ("/late/%d", (int) i);
     g_autoptr (Cli) holder = cli_hold (fixture, path);
     proxy_reset_counts (fixture->proxy);
-    g_autoptr (Cli) waiter = cli_zkflock (fixture_proxy (fixture), "--session-timeout", "20",
+    g_autoptr (Cli) waiter = cli_zkflock (fixture_proxy (fixture), "--session-timeout", "40",
                                           rows[i].option, path, COMMAND ("turn"), "0");
     assert_soon (proxy_count (fixture->proxy, PROXY_GET_CHILDREN) >= 3);
     proxy_arm (fixture->proxy, PROXY_GET_CHILDREN, 1, 1, PROXY_HOLD_REQUEST);
@@ -85,8 +88,8 @@ TEST (a_command_that_ends_in_time_is_left_alone)
 /* zkflock is stopped beyond the maximum, and its guard is not. */
 TEST (a_stopped_zkflock_keeps_the_maximum)
 {
-  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--session-timeout", "20",
-                                        "--max-hold", "2", "/stopped", COMMAND ("stubborn"));
+  g_autoptr (Cli) holder = cli_zkflock (fixture_server (fixture), "--session-timeout", "40",
+                                        "--max-hold", "8", "/stopped", COMMAND ("stubborn"));
 
   cli_beats (holder, 2);
   kill (holder->pid, SIGSTOP);
@@ -108,7 +111,7 @@ TEST (a_maximum_without_a_command)
 TEST (a_minimum_outlasts_the_command)
 {
   g_autoptr (Cli) first =
-      cli_zkflock (fixture_server (fixture), "--min-hold", "2", "/minimum", COMMAND ("turn"), "0");
+      cli_zkflock (fixture_server (fixture), "--min-hold", "10", "/minimum", COMMAND ("turn"), "0");
 
   assert_true (cli_wait_lines (first->log, "OUT", 1, CLI_MS));
   cli_exits (fixture, 1, "-n", "/minimum", "true");
@@ -116,7 +119,7 @@ TEST (a_minimum_outlasts_the_command)
       cli_zkflock (fixture_server (fixture), "/minimum", COMMAND ("turn"), "0");
   cli_ends (second, 0, NULL);
   cli_ends (first, 0, NULL);
-  /* The command starts after the grant, so its time is a little later than that of the hold. */
+  /* The command starts after the grant, so its time is later than that of the hold. */
   assert_true (cli_number (second->log, "IN ") - cli_number (first->log, "IN ") > SECOND_NS);
 
   const gint64 before = wait_now_ns ();

@@ -57,7 +57,8 @@ TEST (a_user_without_a_name)
 TEST (a_waiter_tells_of_lost_servers)
 {
   g_autoptr (Cli) holder = cli_hold (fixture, "/gone");
-  g_autoptr (Cli) waiter = cli_zkflock (fixture_proxy (fixture), "/gone", "true");
+  g_autoptr (Cli) waiter =
+      cli_zkflock (fixture_proxy (fixture), "--session-timeout", "40", "/gone", "true");
   assert_true (raw_zk_wait_children (fixture->raw, "/gone", 2, CLI_MS));
 
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
@@ -132,4 +133,4 @@ TEST (verbose_is_in_order)
                || strstr (err, "no control group (") != NULL);
 }
 
-SUITE ("manners", fixture_start, fixture_stop)
+SUITE ("manners", fixture_start_slow, fixture_stop)

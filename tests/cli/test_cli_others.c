@@ -201,4 +201,4 @@ TEST (what_cannot_be_read_is_not_free)
   free_other (other);
 }
 
-SUITE ("others", fixture_start, fixture_stop)
+SUITE ("others", fixture_start_slow, fixture_stop)

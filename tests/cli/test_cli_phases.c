@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-#define SESSION_TEXT "10" /* the longest that the server grants: no pause of ours shall end it */
+#define SESSION_TEXT "20" /* no pause of ours shall end it */
 
 static const int all_signals[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGKILL /* last */ };
 
@@ -101,9 +101,9 @@ round_start (Fixture *fixture, const Shape *shape, int signal)
   Round round = { .shape = shape, .signal = signal };
   const gboolean is_shell = shape->string != NULL;
 
-  round.holder = cli_zkflock (fixture_server (fixture), "--session-timeout", SESSION_TEXT, path,
-                              is_shell ? "/bin/sh" : CLI_COMMAND, is_shell ? "-c" : shape->mode,
-                              shape->string, "LOG");
+  round.holder = cli_zkflock (fixture_server (fixture), "--verbose", "--session-timeout",
+                              SESSION_TEXT, path, is_shell ? "/bin/sh" : CLI_COMMAND,
+                              is_shell ? "-c" : shape->mode, shape->string, "LOG");
   assert_soon (count_beaters (round.holder->log) >= shape->n);
   round.next = cli_next_in_line (fixture, path);
   round.pids = cli_beaters (round.holder->log);
@@ -116,6 +116,7 @@ round_signal (const Round *round)
   kill (round->holder->pid, round->signal);
   if (round->signal == SIGTERM && round->shape->ignores_term) {
     /* Both would be one while the first is still pending. */
+    cli_says (round->holder, "signal 15 goes to the command");
     wait_ms (200);
     assert_int_equal (cli_wait (round->holder, 0), -1);
     kill (round->holder->pid, SIGTERM);
@@ -166,8 +167,8 @@ TEST (p37_while_releasing)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (all_signals); i++) {
     g_autofree char *path = g_strdup_printf ("/releasing/%d", all_signals[i]);
-    g_autoptr (Cli) holder = cli_holding (
-        cli_zkflock (fixture_proxy (fixture), "--verbose", "--session-timeout", "10", path));
+    g_autoptr (Cli) holder = cli_holding (cli_zkflock (fixture_proxy (fixture), "--verbose",
+                                                       "--session-timeout", SESSION_TEXT, path));
     proxy_set_mode (fixture->proxy, PROXY_HOLE);
     cli_close_stdin (holder);
     cli_says (holder, "releasing; ");
@@ -177,4 +178,4 @@ TEST (p37_while_releasing)
   }
 }
 
-SUITE ("phases", fixture_start, fixture_stop)
+SUITE ("phases", fixture_start_slow, fixture_stop)

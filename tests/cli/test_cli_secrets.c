@@ -73,4 +73,4 @@ TEST (debug_logs_do_not_tell)
   assert_false (cli_wait_text (cli->out, SECRET, 0));
 }
 
-SUITE ("secrets", fixture_start, fixture_stop)
+SUITE ("secrets", fixture_start_slow, fixture_stop)

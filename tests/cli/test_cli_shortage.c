@@ -448,9 +448,10 @@ refuse_nth (World *world, const char *call, int nth)
   const int code = cli_wait (cli, CLI_MS);
   const gboolean is_refused = g_unlink (mark) == 0;
   const gboolean has_begun = cli_wait_lines (cli->log, "BEAT", 1, 0);
-  /* On a machine that is late, KILL follows before the command can tell. */
+  /* On a machine that is late, KILL follows before the command can tell, or nothing begins. */
   const gboolean has_been_told = cli_wait_lines (cli->log, "GOT", 1, 0)
-                                 || cli_wait_text (cli->err, "maximum: TERM to the command", 0);
+                                 || cli_wait_text (cli->err, "maximum: TERM to the command", 0)
+                                 || cli_wait_text (cli->err, "before the command could start", 0);
 
   if (!(code == SHORTAGE && !has_begun) && !(code == 75 && has_been_told)) {
     g_autofree char *err = cli_stderr (cli);
@@ -507,4 +508,4 @@ TEST (a_full_disk)
   g_unsetenv ("ZKFLOCK_HOSTS");
 }
 
-PROMPT_SUITE ("shortage", fixture_start, fixture_stop)
+PROMPT_SUITE ("shortage", fixture_start_slow, fixture_stop)

@@ -245,7 +245,7 @@ TEST (conflict_and_timeout)
     Cell cell = { .fixture = fixture, .mode = &modes[i], .path = path };
     g_autoptr (Cli) holder = start_holder (&cell);
     meet_conflicts (&cell, OPTIONS ("-n"), special_codes, n);
-    meet_conflicts (&cell, OPTIONS ("-w", "2"), special_codes, n);
+    meet_conflicts (&cell, OPTIONS ("-w", "6"), special_codes, n);
     assert_int_equal (cli_wait (holder, 0), -1);
   }
 }
@@ -263,4 +263,4 @@ TEST (every_code_stands_for_a_conflict)
   assert_int_equal (cli_wait (holder, 0), -1);
 }
 
-SUITE ("table", fixture_start, fixture_stop)
+SUITE ("table", fixture_start_slow, fixture_stop)

@@ -138,7 +138,7 @@ TEST (ctrl_z_and_ctrl_c)
   LOG log = cli_new_file ();
   g_autoptr (Terminal) shell = shell_start (fixture);
 
-  shell_run (shell, ZKFLOCK " --session-timeout 10 /keys " CLI_COMMAND " keys %s", log);
+  shell_run (shell, ZKFLOCK " --session-timeout 40 /keys " CLI_COMMAND " keys %s", log);
   assert_true (cli_wait_lines (log, "READY 1", 1, CLI_MS));
   assert_key (shell, log, "hello");
   terminal_type (shell, "\x1a");
@@ -172,7 +172,7 @@ TEST (background_to_foreground)
   LOG log = cli_new_file ();
   g_autoptr (Terminal) shell = shell_start (fixture);
 
-  shell_run (shell, ZKFLOCK " --session-timeout 10 /back " CLI_COMMAND " keys %s &", log);
+  shell_run (shell, ZKFLOCK " --session-timeout 40 /back " CLI_COMMAND " keys %s &", log);
   assert_true (cli_wait_lines (log, "READY 0", 1, CLI_MS));
   /* It reads, may not, and stops; the shell tells so at its next prompt. */
   for (int i = 0; i < CLI_MS / 100 && !terminal_wait_text (shell, "Stopped", 100); i++)
@@ -215,5 +215,5 @@ int
 main (void)
 {
   g_setenv ("TERM", "xterm", TRUE);
-  return suite_run ("terminal", fixture_start, fixture_stop);
+  return suite_run ("terminal", fixture_start_slow, fixture_stop);
 }

@@ -50,7 +50,7 @@ TEST (test_unique_lock)
   curator::client client = connect (fixture);
   curator::mutex mutex (client, "/cpp/unique");
   {
-    std::unique_lock hold (mutex, 5s);
+    std::unique_lock hold (mutex, LONG);
     assert_true (hold.owns_lock ());
     assert_true (mutex.is_owned_by_current_thread ());
     assert_true (mutex.is_acquired_in_this_process ());
@@ -126,12 +126,12 @@ TEST (test_shared_lock)
   {
     const std::shared_lock reading (mine);
     assert_true (mine.share ().reader ().is_owned_by_current_thread ());
-    const auto reads = [&] { return std::shared_lock (theirs, 5s).owns_lock (); };
+    const auto reads = [&] { return std::shared_lock (theirs, LONG).owns_lock (); };
     assert_true (std::async (std::launch::async, reads).get ());
     assert_false (other_gets (theirs));
   }
   {
-    std::unique_lock writing (mine, 5s);
+    std::unique_lock writing (mine, LONG);
     assert_true (writing.owns_lock ());
     const auto reads = [&] { return std::shared_lock (theirs, std::try_to_lock).owns_lock (); };
     assert_false (std::async (std::launch::async, reads).get ());
@@ -188,7 +188,7 @@ TEST (test_errors)
   client.update_servers (fixture_server (fixture));
   curator::mutex mutex (client, "/cpp/errors");
   assert_int_equal (code_of ([&] { mutex.release (); }), CURATOR_ERROR_NOT_OWNER);
-  std::unique_lock hold (mutex, 5s);
+  std::unique_lock hold (mutex, LONG);
   client.close ();
   assert_int_equal (code_of ([&] { (void) curator::mutex (client, "/cpp/errors").lock (); }),
                     CURATOR_ERROR_CLOSED);
@@ -252,7 +252,7 @@ TEST (test_leases)
   close (fd);
   assert_children (fixture, "/cpp/lease", 0, LONG_MS);
 
-  std::optional<curator::lease> next = mutex.try_acquire_lease_for (5s);
+  std::optional<curator::lease> next = mutex.try_acquire_lease_for (LONG);
   assert_true (next.has_value ());
   assert_true (next->fencing_token () > token);
   next->release ();
@@ -270,7 +270,7 @@ TEST (test_semaphore)
   assert_true (one.has_value ());
   assert_true (one->data () == "who");
   assert_true (semaphore.try_acquire_n_for (3, 100ms).empty ());
-  std::vector<curator::lease> two = semaphore.try_acquire_n_for (2, 5s);
+  std::vector<curator::lease> two = semaphore.try_acquire_n_for (2, LONG);
   assert_int_equal (two.size (), 2);
   assert_int_equal (semaphore.participant_nodes ().size (), 3);
   assert_false (semaphore.try_acquire ().has_value ());
@@ -287,7 +287,7 @@ TEST (test_semaphore)
   const curator::lease only = counted.acquire ();
   assert_false (counted.try_acquire ().has_value ());
   count.set (2);
-  assert_true (counted.try_acquire_for (5s).has_value ());
+  assert_true (counted.try_acquire_for (LONG).has_value ());
   assert_int_equal (count.get (), 2);
 }
 
@@ -346,10 +346,10 @@ TEST (test_client_options)
 {
   curator::client_options options;
   options.retry = curator::retry_policy::n_times (3, 10ms);
-  options.session_timeout = 4s;
-  options.server_tick = 500ms;
+  options.session_timeout = 30s;
+  options.server_tick = 2s;
   options.heartbeat_interval = 500ms;
-  options.connection_timeout = 3s;
+  options.connection_timeout = 30s;
   options.name_space = "cpp-space";
   options.auth.emplace_back ("digest", "user:secret");
   options.default_data = "me";
@@ -365,7 +365,7 @@ TEST (test_client_options)
   assert_true (client.state () == curator::connection_state::connected);
   assert_string_equal (to_string (client.state ()), "CONNECTED");
   assert_false (client.connection_error ().has_value ());
-  assert_true (client.session_timeout () == 4s);
+  assert_true (client.session_timeout () == 30s);
   const curator::lease hold = curator::mutex (client, "/cpp").acquire_lease ();
   assert_true (hold.data () == "me");
   assert_int_equal (raw_zk_count_children (fixture->raw, "/cpp-space/cpp"), 1);
@@ -645,7 +645,7 @@ TEST (test_driver)
   assert_true (first.data () == "from two-");
   assert_true (first.node_name ().find ("two-") != std::string::npos);
   curator::lease second = pair.acquire_lease ();
-  assert_false (pair.try_acquire_lease_for (50ms).has_value ());
+  assert_false (pair.try_acquire_lease_for (1s).has_value ());
   std::promise<std::string> granted;
   pair.acquire_then (curator::forever, [&] (curator::lease hold, const curator::error *) {
     granted.set_value (hold.data ());
@@ -809,4 +809,4 @@ TEST (test_default_time)
 
 }
 
-SUITE ("cpp", fixture_start, fixture_stop)
+SUITE ("cpp", fixture_start_slow, fixture_stop)

@@ -299,4 +299,4 @@ TEST (test_never_awaited)
 }
 }
 
-SUITE ("cpp_coroutine", fixture_start, fixture_stop)
+SUITE ("cpp_coroutine", fixture_start_slow, fixture_stop)

@@ -260,4 +260,4 @@ TEST (test_cancelled_callback_goes_on)
 }
 }
 
-SUITE ("cpp_ends", fixture_start, fixture_stop)
+SUITE ("cpp_ends", fixture_start_slow, fixture_stop)

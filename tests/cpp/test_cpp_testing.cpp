@@ -32,7 +32,7 @@ curator::client
 connect (const std::string &address)
 {
   curator::client_options options;
-  options.session_timeout = 4s;
+  options.session_timeout = 10s;
   curator::client client (address, options);
   client.start ();
   assert_true (client.block_until_connected (LONG));

@@ -102,5 +102,5 @@ int
 main ()
 {
   metronome_start ();
-  return suite_run ("mistakes", fixture_start, fixture_stop);
+  return suite_run ("mistakes", fixture_start_slow, fixture_stop);
 }
