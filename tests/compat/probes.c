@@ -10,6 +10,7 @@
  * made.
  */
 #include "support/expire.h"
+#include "support/metronome.h"
 #include "support/proxy.h"
 #include "support/raw_zk.h"
 #include "support/waiting.h"
@@ -23,12 +24,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SESSION_MS 4000
-#define LONG_MS    20000 /* for what must happen, without a promised bound */
-#define SHORT_MS   1000  /* for what must not happen */
-#define N_HERD     16
-#define N_TOLD     2 /* may be woken by a release: the next one, and one that watches out for it */
-#define MOST       32
+#define SESSION_MS      4000
+#define LONG_SESSION_MS 40000 /* outlives any delay of the machine */
+#define LONG_MS         60000 /* for what must happen, without a promised bound */
+#define SHORT_MS        1000  /* for what must not happen */
+#define N_HERD          16
+#define N_TOLD          2 /* a release may wake the next one, and one that watches out for it */
+#define MOST            32
 
 typedef struct
 {
@@ -49,6 +51,7 @@ typedef struct _Probe
   void (*run) (struct _Probe *probe);
   const char *program;
   const char *server;
+  int session_ms; /* of its subjects */
   RawZk *raw;
   Proxy *proxy;
   char *path;
@@ -175,33 +178,17 @@ static int G_GNUC_PRINTF (3, 4) tell (Probe *probe, Subject *subject, const char
   return n;
 }
 
-typedef struct
-{
-  Subject *subject;
-  int n;
-  int mutex;
-  gint64 after_ns;
-} Awaited;
-
-static gboolean
-has_answered (gpointer data)
-{
-  const Awaited *awaited = data;
-  return answers (awaited->subject) >= awaited->n;
-}
-
 static gboolean
 wait_answer (Subject *subject, int n)
 {
-  Awaited awaited = { .subject = subject, .n = n };
-  return wait_until (has_answered, &awaited, LONG_MS);
+  return holds_within (answers (subject) >= n, LONG_MS);
 }
 
 /* Returns its session. */
 static gint64
 subject_open (Probe *probe, Subject *subject, int h, const char *address)
 {
-  if (!wait_answer (subject, tell (probe, subject, "open %d %s %d", h, address, SESSION_MS))
+  if (!wait_answer (subject, tell (probe, subject, "open %d %s %d", h, address, probe->session_ms))
       || subject->has_failed)
     broken (probe, "the subject does not connect");
   return subject->session;
@@ -250,17 +237,9 @@ last_work (Subject *subject, int m)
 }
 
 static gboolean
-has_worked (gpointer data)
-{
-  const Awaited *awaited = data;
-  return first_work (awaited->subject, awaited->mutex, awaited->after_ns) != 0;
-}
-
-static gboolean
 wait_work (Subject *subject, int m, gint64 after_ns, int timeout_ms)
 {
-  Awaited awaited = { .subject = subject, .mutex = m, .after_ns = after_ns };
-  return wait_until (has_worked, &awaited, timeout_ms);
+  return holds_within (first_work (subject, m, after_ns) != 0, timeout_ms);
 }
 
 /* Calls and waits; FALSE, and seen, if the call does not return. */
@@ -441,12 +420,13 @@ probe_session_ended (Probe *probe)
   if (!expire_last_session (probe->proxy, probe->server, NULL))
     broken (probe, "the session was not ended");
   const gboolean works = wait_work (next, 0, 0, LONG_MS);
-  const gint64 granted_ns = first_work (next, 0, 0);
   proxy_set_mode (probe->proxy, PROXY_PASS);
+  const gint64 told_ns = wait_now_ns ();
   if (!expect (probe, works, "the next in the queue is never granted the lock"))
     return;
   wait_ms (3 * SHORT_MS);
-  expect (probe, last_work (holder, 0) < granted_ns + 2 * SHORT_MS * G_GINT64_CONSTANT (1000000),
+  const gint64 late_us = metronome_stalled_us (told_ns / 1000); /* the proxy was, too */
+  expect (probe, last_work (holder, 0) < told_ns + (2 * SHORT_MS * 1000 + late_us) * 1000,
           "still an owner two seconds after another has become one");
 }
 
@@ -566,15 +546,16 @@ static const struct
 {
   const char *name;
   void (*run) (Probe *probe);
+  int session_ms;
 } PROBES[] = {
-  { "lost-create-reply", probe_lost_reply },
-  { "gone-before-watch", probe_gone_before_watch },
-  { "two-of-one-session", probe_two_of_one_session },
-  { "session-ended", probe_session_ended },
-  { "partition", probe_partition },
-  { "herd", probe_herd },
-  { "abandoned-waiter", probe_abandoned_waiter },
-  { "crash", probe_crash },
+  { "lost-create-reply", probe_lost_reply, LONG_SESSION_MS },
+  { "gone-before-watch", probe_gone_before_watch, LONG_SESSION_MS },
+  { "two-of-one-session", probe_two_of_one_session, LONG_SESSION_MS },
+  { "session-ended", probe_session_ended, SESSION_MS },
+  { "partition", probe_partition, SESSION_MS },
+  { "herd", probe_herd, LONG_SESSION_MS },
+  { "abandoned-waiter", probe_abandoned_waiter, LONG_SESSION_MS },
+  { "crash", probe_crash, SESSION_MS },
 };
 
 static Probe *
@@ -584,6 +565,7 @@ probe_new (guint i, const char *program, const char *server)
   Probe *probe = g_new0 (Probe, 1);
   probe->name = name;
   probe->run = PROBES[i].run;
+  probe->session_ms = PROBES[i].session_ms;
   probe->program = program;
   probe->server = server;
   probe->raw = raw_zk_open (server);
@@ -629,7 +611,8 @@ main (int argc, char **argv)
     return 2;
   }
   signal (SIGPIPE, SIG_IGN);
-  g_autoptr (ZkServer) server = zk_server_start (ZK_SERVER_DEFAULT_TICK_MS, NULL);
+  metronome_start ();
+  g_autoptr (ZkServer) server = zk_server_start (LONG_SESSION_MS / 20, NULL);
   if (server == NULL)
     return 2;
   Probe *probes[G_N_ELEMENTS (PROBES)];

@@ -136,7 +136,7 @@ number_from (const char *name, guint otherwise)
 static zhandle_t *
 open_handle (const char *address)
 {
-  zhandle_t *zh = zookeeper_init (address, on_event, SESSION_MS, NULL, NULL, 0);
+  zhandle_t *zh = zookeeper_init (address, on_event, LONG_SESSION_MS, NULL, NULL, 0);
   assert_non_null (zh);
   assert_soon (zoo_state (zh) == ZOO_CONNECTED_STATE);
   return zh;
@@ -537,5 +537,5 @@ int
 main (void)
 {
   zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
-  return suite_run ("zoo lock", fixture_start, fixture_stop);
+  return suite_run ("zoo lock", fixture_start_slow, fixture_stop);
 }

@@ -36,7 +36,7 @@ on_word (int rc, void *data)
 static zhandle_t *
 open_handle (const char *address)
 {
-  zhandle_t *zh = zookeeper_init (address, on_event, SESSION_MS, NULL, NULL, 0);
+  zhandle_t *zh = zookeeper_init (address, on_event, LONG_SESSION_MS, NULL, NULL, 0);
   if (zh == NULL)
     return NULL;
   zoo_set_servers_resolution_delay (zh, -1);
@@ -159,5 +159,5 @@ int
 main (void)
 {
   zoo_set_debug_level (ZOO_LOG_LEVEL_ERROR);
-  return suite_run ("zoo lock fork", fixture_start, fixture_stop);
+  return suite_run ("zoo lock fork", fixture_start_slow, fixture_stop);
 }

@@ -24,7 +24,7 @@
 #define AWAY_MS   20
 #define LATE_MS   100 /* until the line is read */
 
-static GPid example;
+static GPid example; /* atomic */
 
 /* After a failure. */
 static int
@@ -49,7 +49,7 @@ static void *
 sample (void *data)
 {
   for (;;) {
-    const Sample now = { wait_now_ms (), metronome_waited_us (example) };
+    const Sample now = { wait_now_ms (), metronome_waited_us (g_atomic_int_get (&example)) };
     pthread_mutex_lock (&mutex);
     g_array_append_val (samples, now);
     pthread_mutex_unlock (&mutex);
@@ -58,21 +58,22 @@ sample (void *data)
   return NULL;
 }
 
-/* How long they waited since then. */
+/* How long they waited since then. What a thread has waited goes with it when it ends. */
 static gint64
 waited_since (gint64 since_ms)
 {
-  const gint64 now_us = metronome_waited_us (example);
-  gint64 then_us = now_us;
+  gint64 later_us = metronome_waited_us (example);
+  gint64 sum_us = 0;
   pthread_mutex_lock (&mutex);
   for (guint i = samples->len; i > 0; i--) {
     const Sample *at = &g_array_index (samples, Sample, i - 1);
-    then_us = MIN (then_us, at->waited_us);
+    sum_us += MAX (later_us - at->waited_us, 0);
+    later_us = at->waited_us;
     if (at->at_ms < since_ms)
       break;
   }
   pthread_mutex_unlock (&mutex);
-  return (now_us - then_us) / 1000;
+  return sum_us / 1000;
 }
 
 /* Returns how often a lock was held. */
@@ -124,7 +125,7 @@ TEST (test_loop_away)
   FILE *printed = start (proxy_address (proxy));
   assert_int_equal (judge (printed), atoi (arguments[1]) * atoi (arguments[2]));
   assert_int_equal (waitpid (example, &status, 0), example);
-  example = 0;
+  g_atomic_int_set (&example, 0);
   assert_int_equal (status, 0);
 
   fclose (printed);

@@ -33,9 +33,9 @@ lab_server (ZkEnsemble *ensemble, int member)
 int
 lab_wait_leader (ZkEnsemble *ensemble)
 {
+  int leader = -1;
   assert_true (zk_ensemble_wait_whole (ensemble, LAB_PATIENCE_MS));
-  const int leader = zk_ensemble_leader (ensemble);
-  assert_true (leader >= 0);
+  assert_true (holds_within ((leader = zk_ensemble_leader (ensemble)) >= 0, LAB_PATIENCE_MS));
   return leader;
 }
 

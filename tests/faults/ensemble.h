@@ -8,7 +8,7 @@
  * with ZooKeeper's sample configuration and a session of four seconds, or sooner. */
 #define LAB_SYNC_LATE   (2 * LAB_SESSION_MS / LAB_TICK_MS + 4)
 #define LAB_SYNC_LATEST (4 * LAB_SESSION_MS / LAB_TICK_MS) /* time for an election, too */
-#define LAB_SYNC_EARLY  4
+#define LAB_SYNC_EARLY  6
 
 /* Starts an ensemble whose members reach each other through links; prints a message and returns
  * NULL on failure. */

@@ -20,6 +20,7 @@
 #define EACH          2 /* candidates of a process */
 #define IN_QUEUE      (PARTIES * EACH)
 #define SHORT_CHANGES 25
+#define PARTY_MS      10000 /* session timeout of a process; its proxy is one of this process */
 
 typedef struct
 {
@@ -117,7 +118,7 @@ party_spawn (Party *party)
   contest_add (argv, "%s", proxy_address (party->proxy));
   contest_add (argv, "%s", election->path);
   contest_add (argv, election->is_latch ? "latch" : "selector");
-  contest_add (argv, "%d", SESSION_MS);
+  contest_add (argv, "%d", PARTY_MS);
   party->peer = peer_start (argv, on_line, party);
   assert_non_null (party->peer);
 }
@@ -277,7 +278,7 @@ cut_off (Party *party)
 {
   party->election->holes++;
   proxy_set_mode (party->proxy, PROXY_HOLE);
-  wait_ms (g_rand_int_range (party->election->random, SESSION_MS / 10, SESSION_MS * 3 / 2));
+  wait_ms (g_rand_int_range (party->election->random, PARTY_MS / 10, PARTY_MS * 3 / 2));
   proxy_set_mode (party->proxy, PROXY_PASS);
 }
 

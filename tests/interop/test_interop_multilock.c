@@ -85,4 +85,4 @@ TEST (test_multilock)
     contend (fixture, &shapes[i], total, given != NULL);
 }
 
-SUITE ("interop: multi-locks", fixture_start, fixture_stop)
+SUITE ("interop: multi-locks", fixture_start_slow, fixture_stop)

@@ -2,13 +2,14 @@
 #include "contest_test.h"
 
 #define COUNT_PATH "/interop/count"
-/* Within this time a new number reaches all clients, and the leases granted under the old one
- * end. */
+/* Within this time all clients that have read a new number, and watch it again, use it, and the
+ * leases granted under the old one end. */
 #define SETTLE_MS 1000
 #define N_SIZES   3
 
 typedef struct
 {
+  const char *server;
   CuratorSharedCount *count;
   int sizes[N_SIZES];
   gint64 from_ns[N_SIZES];
@@ -21,8 +22,10 @@ resize (gpointer data)
 {
   Resizes *resizes = data;
   for (int i = 0; i < N_SIZES; i++) {
+    const int n = four_letter_watchers_of (resizes->server, COUNT_PATH);
     resizes->failures += !curator_shared_count_set (resizes->count, resizes->sizes[i],
                                                     CURATOR_WAIT_DEFAULT, NULL, NULL);
+    (void) holds_within (four_letter_watchers_of (resizes->server, COUNT_PATH) >= n, LONG_MS);
     wait_ms (SETTLE_MS);
     resizes->from_ns[i] = wait_now_ns ();
     wait_ms (500);
@@ -34,7 +37,7 @@ TEST (test_resize_while_running)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (CuratorClient) client = client_connect (fixture_server (fixture));
-  Resizes resizes = { .sizes = { 3, 1, 10 } };
+  Resizes resizes = { .server = fixture_server (fixture), .sizes = { 3, 1, 10 } };
   resizes.count = curator_shared_count_new (client, COUNT_PATH, 1, &error);
   assert_ok (curator_shared_count_start (resizes.count, CURATOR_WAIT_DEFAULT, NULL, &error),
              &error);
@@ -57,4 +60,4 @@ TEST (test_resize_while_running)
   curator_shared_count_unref (resizes.count);
 }
 
-SUITE ("interop: resize", fixture_start, fixture_stop)
+SUITE ("interop: resize", fixture_start_calm, fixture_stop)

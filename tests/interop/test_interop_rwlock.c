@@ -29,4 +29,4 @@ TEST (test_downgrade)
   g_array_unref (assert_contest (fixture->raw, &plan));
 }
 
-SUITE ("interop: read-write locks", fixture_start, fixture_stop)
+SUITE ("interop: read-write locks", fixture_start_slow, fixture_stop)

@@ -37,4 +37,4 @@ TEST (test_several_at_a_time)
   g_array_unref (assert_contest (fixture->raw, &plan));
 }
 
-SUITE ("interop: semaphores", fixture_start, fixture_stop)
+SUITE ("interop: semaphores", fixture_start_slow, fixture_stop)

@@ -25,4 +25,4 @@ TEST (test_multi_lock)
   contend (fixture, "/interop/multi", "multi", "mutex");
 }
 
-SUITE ("interop: semaphore mutexes and multi-locks", fixture_start, fixture_stop)
+SUITE ("interop: semaphore mutexes and multi-locks", fixture_start_slow, fixture_stop)

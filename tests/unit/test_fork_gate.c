@@ -254,15 +254,15 @@ TEST (test_fork_waits_through_a_stop)
                                 { TRUE, CURATOR_LOOKUP_BY_LIBRARY } };
 
   for (gsize i = 0; i < G_N_ELEMENTS (rooms); i++) {
-    int status;
+    int status, n_stops = 0; /* somebody else may stop it, too */
     const pid_t pid = fork ();
     if (pid == 0)
       fork_inside (&rooms[i]);
-    assert_int_equal (waitpid (pid, &status, WUNTRACED), pid);
-    assert_true (WIFSTOPPED (status));
-    g_usleep (STOPPED_US);
-    kill (pid, SIGCONT);
-    assert_int_equal (waitpid (pid, &status, 0), pid);
+    for (; waitpid (pid, &status, WUNTRACED) == pid && WIFSTOPPED (status); n_stops++) {
+      g_usleep (STOPPED_US);
+      kill (pid, SIGCONT);
+    }
+    assert_true (n_stops > 0);
     assert_int_equal (status, 0);
   }
 }

@@ -11,6 +11,7 @@ import org.apache.zookeeper.data.Stat;
  * Threads that take turns with other contenders for the lock, through Java Curator, and print each step on stdout:
  *
  * <pre>
+ * SECOND                              connected; with -DbeginsSecond=true, until another one has created the path
  * QUEUED thread t_ns                  before acquire is called
  * GRANTED thread t_ns node czxid      t_ns: right after acquire returned
  * RELEASED thread t_ns                t_ns: before release is called
@@ -157,6 +158,10 @@ final class LockWorker
             if (!client.blockUntilConnected(30, TimeUnit.SECONDS))
             {
                 throw new IllegalStateException("no connection to " + args[0]);
+            }
+            for (; Boolean.getBoolean("beginsSecond") && client.checkExists().forPath(args[1]) == null; Thread.sleep(10))
+            {
+                tell("SECOND");
             }
             good = worker.run();
         }
