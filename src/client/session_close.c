@@ -46,7 +46,7 @@ curator_session_tear_down (CuratorSession *session)
   curator_connect_deadline_stop (session);
   curator_session_servers_stop (session);
   notify_end (session);
-  curator_watches_died (session);
+  g_hash_table_remove_all (session->watches);
 }
 
 /* Runs on the timer thread. */

@@ -199,6 +199,7 @@ on_session_died (CuratorSessionHook *hook)
   CuratorLease *lease = CURATOR_CONTAINER (hook, CuratorLease, hook);
   CuratorClient *client = lease->client;
 
+  curator_timer_cancel (client, &lease->own_watch_timer);
   g_clear_pointer (&lease->own_watch, curator_own_watch_free);
   if (!curator_client_is_running (client) || client->session == NULL) {
     end_as_lost (lease, curator_client_is_running (client) ? CURATOR_LOST_REASON_SESSION

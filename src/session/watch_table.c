@@ -83,42 +83,13 @@ curator_watches_disconnected (CuratorSession *session)
     curator_watch_entry_forget (link->data);
 }
 
-/* Marks the watches of the entry as spent. */
-static CURATOR_LOCKED void
-detach_users (CuratorWatchEntry *entry)
-{
-  GQueue *const queues[] = { &entry->users, &entry->newcomers };
-
-  for (gsize i = 0; i < G_N_ELEMENTS (queues); i++) {
-    while (queues[i]->head != NULL) {
-      CuratorWatch *watch = queues[i]->head->data;
-      curator_watch_place (watch, NULL);
-      watch->entry = NULL;
-      if (watch->abandoned)
-        g_free (watch);
-    }
-  }
-}
-
-void
-curator_watches_died (CuratorSession *session)
-{
-  GHashTableIter iter;
-  gpointer value;
-
-  g_hash_table_iter_init (&iter, session->watches);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    detach_users (value);
-  g_hash_table_remove_all (session->watches);
-}
-
 void
 curator_watches_remove_all (CuratorSession *session)
 {
   g_autoptr (GList) entries = g_hash_table_get_values (session->watches);
 
   for (GList *link = entries; link != NULL; link = link->next) {
-    detach_users (link->data);
+    curator_watch_entry_detach (link->data);
     curator_watch_entry_end_unused (link->data);
   }
 }

@@ -94,4 +94,6 @@ void curator_watch_entry_end (CuratorWatchEntry *entry, gboolean is_set, Curator
                               int rc) CURATOR_LOCKED;
 /* An event: data or children changed. It spent the server's watch, so sets it again. */
 void curator_watch_entry_changed (CuratorWatchEntry *entry) CURATOR_LOCKED;
+/* Marks the watches of its users as spent. */
+void curator_watch_entry_detach (CuratorWatchEntry *entry) CURATOR_LOCKED;
 void curator_watch_entry_free (gpointer entry) CURATOR_LOCKED;

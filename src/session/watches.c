@@ -40,10 +40,27 @@ stop_rereading (CuratorWatchEntry *entry)
 }
 
 void
+curator_watch_entry_detach (CuratorWatchEntry *entry)
+{
+  GQueue *const queues[] = { &entry->users, &entry->newcomers };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (queues); i++) {
+    while (queues[i]->head != NULL) {
+      CuratorWatch *watch = queues[i]->head->data;
+      curator_watch_place (watch, NULL);
+      watch->entry = NULL;
+      if (watch->abandoned)
+        g_free (watch);
+    }
+  }
+}
+
+void
 curator_watch_entry_free (gpointer data)
 {
   CuratorWatchEntry *entry = data;
   entry->session->watched_bytes -= watched_bytes (entry->key.path);
+  curator_watch_entry_detach (entry);
   stop_rereading (entry);
   curator_timer_cancel (entry->session->client, &entry->newcomers_timer);
   curator_timer_cancel (entry->session->client, &entry->retry_timer);

@@ -99,6 +99,7 @@ PAIR_TEST (test_persistent_nodes)
     g_autoptr (Taking) other = taking_start_lock (theirs, LONG_MS, NULL);
     fixture_expire (fixture);
     assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, i + 1, LONG_MS));
+    wait_ms (300); /* after 250 ms a hold watches its own node, in a session that is alive */
     taking_assert_waits (other);
     assert_released (lock);
     taking_assert_granted (other);
