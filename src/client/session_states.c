@@ -188,6 +188,11 @@ on_connected (CuratorSession *session, int state)
   }
   /* A server may grant another timeout at each connect. */
   curator_lease_clock_set_timeout (session, timeout_ms);
+  /* A program may forward an event of its handle twice. */
+  if (session->state != CURATOR_SESSION_CONNECTED)
+    curator_client_set_state (client, client->opening.ever_connected
+                                          ? CURATOR_CONNECTION_STATE_RECONNECTED
+                                          : CURATOR_CONNECTION_STATE_CONNECTED);
   session->state = CURATOR_SESSION_CONNECTED;
   g_free (session->server);
   session->server =
@@ -196,9 +201,6 @@ on_connected (CuratorSession *session, int state)
   curator_timer_cancel (session->client, &session->loss_timer);
   curator_connect_deadline_stop (session);
   curator_session_servers_connected (session);
-  curator_client_set_state (client, client->opening.ever_connected
-                                        ? CURATOR_CONNECTION_STATE_RECONNECTED
-                                        : CURATOR_CONNECTION_STATE_CONNECTED);
   client->opening.ever_connected = TRUE;
   curator_connection_error_up (client);
   curator_heartbeat_connected (session);
