@@ -189,8 +189,8 @@ curator_dispatch_cancel (CuratorClient *client, GCancellable *cancellable)
   push_job (client, CURATOR_LANE_STATES, cancel, g_object_ref (cancellable), g_object_unref);
 }
 
-static CURATOR_LOCKED gint64
-ready_at (CuratorClient *client, CuratorLane lane)
+gint64
+curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane)
 {
   if (lane == CURATOR_LANE_TIMERS) {
     gint64 due_us;
@@ -204,7 +204,7 @@ ready_at (CuratorClient *client, CuratorLane lane)
 static CURATOR_UNLOCKS gboolean
 step_and_unlock (CuratorClient *client, CuratorLane lane)
 {
-  if (ready_at (client, lane) > curator_locked_now_us (client)) {
+  if (curator_dispatch_ready_at (client, lane) > curator_locked_now_us (client)) {
     curator_client_unlock (client);
     return FALSE;
   }
@@ -230,12 +230,6 @@ step_and_unlock (CuratorClient *client, CuratorLane lane)
   curator_task_run (job);
   pthread_cleanup_pop (TRUE);
   return TRUE;
-}
-
-gint64
-curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane)
-{
-  return CURATOR_WITH_MUTEX (client, ready_at (client, lane));
 }
 
 gboolean
@@ -280,7 +274,7 @@ may_end (CuratorClient *client, CuratorLane lane)
   CuratorDispatch *dispatch = client->dispatch;
   return dispatch->stopping && (lane == CURATOR_LANE_SESSION || client->sessions_open == 0)
          && (lane != CURATOR_LANE_TIMERS || dispatch->waiting == NULL || dispatch->n_lanes <= 1)
-         && ready_at (client, lane) > curator_locked_now_us (client);
+         && curator_dispatch_ready_at (client, lane) > curator_locked_now_us (client);
 }
 
 /* What waits for the end runs: it has come, or is too late. */
@@ -347,7 +341,7 @@ run_lane (void *data)
   pthread_cleanup_push (lane_ended, data);
   curator_client_lock (client);
   while (!may_end (client, start->lane)) {
-    const gint64 when = ready_at (client, start->lane);
+    const gint64 when = curator_dispatch_ready_at (client, start->lane);
     if (when <= curator_locked_now_us (client)) {
       step_and_unlock (client, start->lane);
       curator_client_lock (client);

@@ -76,7 +76,7 @@ void curator_dispatch_cancel (CuratorClient *client, GCancellable *cancellable) 
 /* For a driver of the lanes other than our threads.
  * ready_at: monotonic time at which the lane has work, G_MAXINT64 if it has none.
  * step: runs one piece of work if it is due; FALSE if nothing was due. */
-gint64 curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane) CURATOR_UNLOCKED;
+gint64 curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane) CURATOR_LOCKED;
 gboolean curator_dispatch_step (CuratorClient *client, CuratorLane lane) CURATOR_UNLOCKED;
 
 CuratorDispatch *curator_dispatch_new (void) CURATOR_LOCKED;

@@ -19,7 +19,7 @@
 
 #define N_MEMBERS  3
 #define TICK_MS    200
-#define SESSION_MS 20000
+#define SESSION_MS 40000
 #define PATIENCE   60000
 
 typedef enum
@@ -206,11 +206,11 @@ start (void **state)
   Ensemble *ensemble = g_new0 (Ensemble, 1);
 
   ensemble->setup = (ZkEnsembleSetup){ .tick_ms = TICK_MS,
-                                       .sync_limit = 20,
+                                       .sync_limit = 60,
                                        .security = security_folder (),
                                        .java_options = options,
                                        .reconfig = TRUE,
-                                       .max_session_ms = { 40000, 40000, 40000 } };
+                                       .max_session_ms = { 80000, 80000, 80000 } };
   ensemble->ensemble = zk_server_available () ? zk_ensemble_start_as (&ensemble->setup) : NULL;
   if (ensemble->ensemble == NULL)
     return -1;

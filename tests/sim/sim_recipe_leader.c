@@ -10,6 +10,7 @@
 #include "sim_contender.h"
 
 #include "core/dispatch.h"
+#include "core/monitor.h"
 
 #include <string.h>
 
@@ -248,7 +249,8 @@ is_being_told (Candidate *candidate)
 {
   CuratorClient *client = candidate->contender->member->client;
   return has_to_stop (candidate, candidate->lease)
-         && curator_dispatch_ready_at (client, CURATOR_LANE_STATES) <= candidate->world->now;
+         && CURATOR_WITH_MUTEX (client, curator_dispatch_ready_at (client, CURATOR_LANE_STATES))
+                <= candidate->world->now;
 }
 
 /* It was told all that there was to tell, unless its client was closed: nobody waits for that. */

@@ -6,6 +6,8 @@
  */
 #include "sim-private.h"
 
+#include "core/monitor.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,19 +38,23 @@ collect_process (SimWorld *world, SimProcess *process)
     sim_ready (world, process->paused_until, SIM_STEP_RESUME, process, process->id);
     return;
   }
-  for (int lane = 0; process->client != NULL && lane < CURATOR_N_LANES; lane++) {
+  if (process->client == NULL)
+    return;
+  world->is_asking = TRUE;
+  curator_client_lock (process->client);
+  for (int lane = 0; lane < CURATOR_N_LANES; lane++) {
     SimActor *actor = process->lane_actors[lane];
 
     if (actor != NULL && actor->state != SIM_ACTOR_IDLE)
       continue;
-    world->is_asking = TRUE;
     gint64 due = curator_dispatch_ready_at (process->client, (CuratorLane) lane);
-    world->is_asking = FALSE;
     if (due != SIM_NEVER) {
       sim_ready (world, due + process->suspended_us, SIM_STEP_LANE, process,
                  process->id * CURATOR_N_LANES + lane);
     }
   }
+  curator_client_unlock (process->client);
+  world->is_asking = FALSE;
 }
 
 /* While a request is in flight the library sends no pings, so it takes a slow server for a dead
