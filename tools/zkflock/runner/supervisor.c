@@ -24,7 +24,8 @@
 
 #define GROUP_POLL_MS 10
 #define STOP_CHECK_MS 200
-/* A busy machine may take so long to end a process that was killed. */
+/* A busy machine may take so long to end a process that was killed. Counted in looks, of which a
+ * machine that stands still takes none. */
 #define KILL_WAIT_MS 2000
 
 struct _Supervisor
@@ -54,7 +55,7 @@ struct _Supervisor
   gboolean killed_for_loss;
   gboolean asked_for_maximum; /* TERM was sent: the hold has nearly lasted its maximum */
   gboolean killed_for_maximum;
-  gint64 killed_at_us;
+  int n_looks; /* at the command by the timer, since it was killed */
   gboolean signal_refused; /* no process of the group may be signalled; reported */
   gboolean named_leftovers;
   gboolean doubted; /* TERM was sent by --on-suspend=kill */
@@ -149,7 +150,6 @@ kill_command (Supervisor *self, gboolean *killed)
 {
   if (!*killed) {
     *killed = TRUE;
-    self->killed_at_us = boottime_us ();
     status_event ("kill");
   }
   kill_group (self, SIGKILL);
@@ -269,7 +269,7 @@ static gboolean
 has_survived (Supervisor *self, gint64 left_ms)
 {
   const gboolean was_given_time =
-      self->signal_refused || boottime_us () >= self->killed_at_us + KILL_WAIT_MS * 1000;
+      self->signal_refused || self->n_looks >= KILL_WAIT_MS / GROUP_POLL_MS;
 
   if ((!self->killed_for_loss && !self->killed_for_maximum) || left_ms > 0 || !was_given_time
       || !is_alive (self))
@@ -397,9 +397,12 @@ on_signal (int signal, gpointer data)
 static gboolean
 on_timer (int fd, GIOCondition condition, gpointer data)
 {
+  Supervisor *self = data;
   guint64 times;
-  if (read (fd, &times, sizeof times) == (gssize) sizeof times)
-    check_lease (data);
+  if (read (fd, &times, sizeof times) == (gssize) sizeof times) {
+    self->n_looks += self->killed_for_loss || self->killed_for_maximum;
+    check_lease (self);
+  }
   return G_SOURCE_CONTINUE;
 }
 
