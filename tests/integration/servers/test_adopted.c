@@ -115,6 +115,7 @@ TEST (test_duplicate_events)
   assert_released (lock);
   contender_assert_granted (waiter);
   contender_join (waiter);
+  assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_LOST), 0);
   assert_no_residue (fixture, "/adopted/twice", LONG_MS);
   curator_client_close (client);
   assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_CONNECTED), 1);
