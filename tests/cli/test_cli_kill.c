@@ -219,6 +219,26 @@ TEST (p37_whoever_is_killed)
   }
 }
 
+/* A busy machine ends late what was killed: here it stops for two seconds on its way out. */
+TEST (p37_a_death_that_takes_long)
+{
+  g_autoptr (Cgroup) cgroup = cgroup_new (TRUE);
+  g_autoptr (Cli) holder =
+      start_as_nobody (cgroup, fixture_server (fixture), "/late", COMMAND ("escape"));
+  int status = 0;
+
+  cli_beats (holder, 10);
+  g_autoptr (GArray) beaters = cli_beaters (holder->log);
+  const pid_t beater = g_array_index (beaters, pid_t, 0);
+  assert_int_equal (ptrace (PTRACE_SEIZE, beater, NULL, (void *) PTRACE_O_TRACEEXIT), 0);
+  kill (holder->pid, SIGKILL);
+  assert_int_equal (waitpid (beater, &status, __WALL), beater);
+  assert_int_equal (status >> 8, SIGTRAP | PTRACE_EVENT_EXIT << 8);
+  wait_ms (2000);
+  assert_int_equal (ptrace (PTRACE_DETACH, beater, NULL, NULL), 0);
+  cli_ends (holder, 1000 + SIGKILL, NULL);
+}
+
 /* As "nobody", where /proc shows it no process of others, with a command that becomes root. */
 static Cli *
 start_hidden (const char *address, const char *path, const char *command, const char *mode)

@@ -28,6 +28,8 @@
 
 #define NEVER   (G_MAXINT64 / 2)
 #define NEAR_US 100000
+/* Of a second each. A busy machine may take long to end what was killed. */
+#define REMOVE_ROUNDS 60
 
 struct _GuardBoard
 {
@@ -133,7 +135,10 @@ run_guard (int fd, GuardBoard *board, pid_t group, Cgroup cgroup)
     const gboolean is_asked = polls[0].revents != 0;
     if (is_asked && read (fd, &byte, 1) <= 0) {
       kill_group (board, group, &cgroup);
-      cgroup_remove (&cgroup);
+      /* Nobody waits for the guard of a zkflock that was killed. */
+      int rounds = atomic_load (&board->is_armed) ? REMOVE_ROUNDS : 1;
+      while (rounds-- > 0 && !cgroup_remove (&cgroup))
+        continue;
       _exit (0);
     }
     check_board (board, group, &cgroup, timer, own_end);

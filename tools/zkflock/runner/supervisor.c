@@ -26,7 +26,7 @@
 #define STOP_CHECK_MS 200
 /* A busy machine may take so long to end a process that was killed. Counted in looks, of which a
  * machine that stands still takes none. */
-#define KILL_WAIT_MS 2000
+#define KILL_LOOKS 200
 
 struct _Supervisor
 {
@@ -55,7 +55,7 @@ struct _Supervisor
   gboolean killed_for_loss;
   gboolean asked_for_maximum; /* TERM was sent: the hold has nearly lasted its maximum */
   gboolean killed_for_maximum;
-  int n_looks; /* at the command by the timer, since it was killed */
+  int n_looks; /* at the command by the timer, since the first KILL; 0 before */
   gboolean signal_refused; /* no process of the group may be signalled; reported */
   gboolean named_leftovers;
   gboolean doubted; /* TERM was sent by --on-suspend=kill */
@@ -66,10 +66,12 @@ struct _Supervisor
 static void
 kill_group (Supervisor *self, int signal)
 {
-  if (signal == SIGKILL)
+  if (signal == SIGKILL) {
+    self->n_looks = MAX (self->n_looks, 1);
     cgroup_kill (self->job->cgroup);
-  else if (signal == SIGTERM)
+  } else if (signal == SIGTERM) {
     cgroup_signal_others (self->job->cgroup, self->group, signal);
+  }
   if (kill (-self->group, signal) == 0 || errno != EPERM || self->signal_refused
       || (signal == SIGKILL && self->job->cgroup->fd >= 0))
     return;
@@ -233,7 +235,7 @@ clear_group (Supervisor *self)
     ask_to_end (self, "leftovers");
   } else if (boottime_us () >= self->kill_at_us || self->asked_for_loss || self->killed_for_loss) {
     kill_group (self, SIGKILL);
-    if (self->named_leftovers || boottime_us () < self->kill_at_us + KILL_WAIT_MS * 1000)
+    if (self->named_leftovers || self->n_looks < KILL_LOOKS)
       return;
     self->named_leftovers = TRUE;
     g_autofree char *running = group_describe (self->group);
@@ -268,8 +270,7 @@ next_check_ms (Supervisor *self, gint64 left_ms, gint64 limit_ms)
 static gboolean
 has_survived (Supervisor *self, gint64 left_ms)
 {
-  const gboolean was_given_time =
-      self->signal_refused || self->n_looks >= KILL_WAIT_MS / GROUP_POLL_MS;
+  const gboolean was_given_time = self->signal_refused || self->n_looks >= KILL_LOOKS;
 
   if ((!self->killed_for_loss && !self->killed_for_maximum) || left_ms > 0 || !was_given_time
       || !is_alive (self))
@@ -400,7 +401,7 @@ on_timer (int fd, GIOCondition condition, gpointer data)
   Supervisor *self = data;
   guint64 times;
   if (read (fd, &times, sizeof times) == (gssize) sizeof times) {
-    self->n_looks += self->killed_for_loss || self->killed_for_maximum;
+    self->n_looks += self->n_looks > 0;
     check_lease (self);
   }
   return G_SOURCE_CONTINUE;
