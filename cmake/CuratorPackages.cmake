@@ -39,7 +39,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "${runtime_package} (= ${CURATOR_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libglib2.0-dev (>= 2.56), libzookeeper-mt-dev (>= 3.5)")
 if(CURATOR_TLS)
-  string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libgnutls28-dev, libunistring-dev") # gnutls.pc names the latter, and nothing depends on it
+  set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "libgnutls30 (>= 3.6.3)") # loaded, not linked
 endif()
 if(CURATOR_SASL)
   string(APPEND CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ", libsasl2-dev")

@@ -8,7 +8,8 @@
  *     return fail (error);
  *
  * Works with any libzookeeper-mt: the library secures the connection itself. A client that asks for
- * TLS or SASL never connects without it.
+ * TLS or SASL never connects without it. GnuTLS is loaded when it is first needed, by a setter or by
+ * curator_client_set_tls(): a program that confines itself (chroot, seccomp) does that later.
  */
 #ifndef CURATOR_TLS_H
 #define CURATOR_TLS_H
@@ -31,7 +32,7 @@ CuratorTls *curator_tls_new (void);
  *  changed.
  *  @param pem  made absolute
  *  @return FALSE with INVALID_ARGUMENT if the file cannot be read or holds no certificate;
- *          UNSUPPORTED if the library was built without TLS */
+ *          UNSUPPORTED if the library was built without TLS or GnuTLS cannot be loaded; RESOURCES */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_tls_set_ca_file (CuratorTls *tls, const char *pem, GError **error);
 

@@ -80,8 +80,7 @@ class CuratorConan(ConanFile):
         library.libs = ["curator"]
         library.requires = ["gio"]
         if not self.options.shared:
-            library.system_libs = ["zookeeper_mt", "pthread"]
-            library.system_libs += ["gnutls"] if self.options.tls else []
+            library.system_libs = ["zookeeper_mt", "pthread", "dl"]
             library.system_libs += ["sasl2"] if self.options.sasl else []
         zoolock = self.cpp_info.components["zoolock"]
         zoolock.set_property("cmake_target_name", "curator::zoolock")

@@ -10,9 +10,9 @@
 
 #ifdef CURATOR_HAVE_TLS
 
+#include "channel/gnutls_library.h"
+
 #include <gio/gio.h>
-#include <gnutls/gnutls.h>
-#include <gnutls/x509.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -50,7 +50,7 @@ has_name (gnutls_x509_crt_t certificate)
   for (unsigned i = 0; kind != GNUTLS_SAN_DNSNAME && kind != GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE;
        i++) {
     gsize length = sizeof name;
-    kind = gnutls_x509_crt_get_subject_alt_name (certificate, i, name, &length, NULL);
+    kind = gnutls.x509_crt_get_subject_alt_name (certificate, i, name, &length, NULL);
   }
   return kind == GNUTLS_SAN_DNSNAME;
 }
@@ -60,7 +60,7 @@ has_address (gnutls_x509_crt_t certificate, const char *host)
 {
   g_autoptr (GInetAddress) address = g_inet_address_new_from_string (host);
   return address != NULL
-         && gnutls_x509_crt_check_ip (certificate, g_inet_address_to_bytes (address),
+         && gnutls.x509_crt_check_ip (certificate, g_inet_address_to_bytes (address),
                                       (unsigned) g_inet_address_get_native_size (address), 0)
                 != 0;
 }
@@ -75,18 +75,18 @@ objection_to (CuratorTlsSession *tls, const gnutls_datum_t *der, gboolean is_ser
   unsigned bits = 0;
   const char *why = NULL;
 
-  gnutls_x509_crt_init (&certificate);
-  const int rc = gnutls_x509_crt_import (certificate, der, GNUTLS_X509_FMT_DER);
-  const int kind = rc == 0 ? gnutls_x509_crt_get_pk_algorithm (certificate, &bits) : rc;
+  gnutls.x509_crt_init (&certificate);
+  const int rc = gnutls.x509_crt_import (certificate, der, GNUTLS_X509_FMT_DER);
+  const int kind = rc == 0 ? gnutls.x509_crt_get_pk_algorithm (certificate, &bits) : rc;
   if (kind < 0)
-    why = gnutls_strerror (kind);
-  else if (gnutls_pk_bits_to_sec_param ((gnutls_pk_algorithm_t) kind, bits) < MIN_STRENGTH)
+    why = gnutls.strerror (kind);
+  else if (gnutls.pk_bits_to_sec_param ((gnutls_pk_algorithm_t) kind, bits) < MIN_STRENGTH)
     why = "A key is too short.";
   else if (is_server && !has_name (certificate) && !has_address (certificate, tls->host))
     why = "It has no alternative name.";
   else if (curator_tls_credentials_have_revoked (tls->credentials, certificate))
     why = is_server ? "It has been revoked." : "Its issuer has been revoked.";
-  gnutls_x509_crt_deinit (certificate);
+  gnutls.x509_crt_deinit (certificate);
   return why;
 }
 
@@ -101,14 +101,14 @@ curator_tls_session_dup_refusal (CuratorTlsSession *tls)
   unsigned n = 0;
   unsigned status = 0;
   gnutls_datum_t text = { 0 };
-  const gnutls_datum_t *shown = gnutls_certificate_get_peers (tls->session, &n);
+  const gnutls_datum_t *shown = gnutls.certificate_get_peers (tls->session, &n);
   const int rc =
-      gnutls_certificate_verify_peers (tls->session, wanted, G_N_ELEMENTS (wanted), &status);
+      gnutls.certificate_verify_peers (tls->session, wanted, G_N_ELEMENTS (wanted), &status);
   g_autofree char *stale = curator_tls_credentials_dup_stale (tls->credentials);
-  const char *why = rc < 0 ? gnutls_strerror (rc) : stale;
+  const char *why = rc < 0 ? gnutls.strerror (rc) : stale;
 
   if (why == NULL && status != 0) {
-    gnutls_certificate_verification_status_print (status, GNUTLS_CRT_X509, &text, 0);
+    gnutls.certificate_verification_status_print (status, GNUTLS_CRT_X509, &text, 0);
     why = text.data != NULL ? g_strstrip ((char *) text.data) : "no reason given";
   }
   for (unsigned i = 0; i < n && why == NULL; i++)
@@ -117,7 +117,7 @@ curator_tls_session_dup_refusal (CuratorTlsSession *tls)
                                                  "\"%s\": %s",
                                                  tls->host, why)
                               : NULL;
-  gnutls_free (text.data);
+  (*gnutls.free) (text.data);
   return refusal;
 }
 
@@ -125,14 +125,14 @@ gint64
 curator_tls_session_get_peer_expiry (CuratorTlsSession *tls)
 {
   unsigned n = 0;
-  const gnutls_datum_t *shown = gnutls_certificate_get_peers (tls->session, &n);
+  const gnutls_datum_t *shown = gnutls.certificate_get_peers (tls->session, &n);
   return n > 0 ? curator_tls_expiry_of (shown) : 0;
 }
 
 static int
 on_certificate (gnutls_session_t session)
 {
-  CuratorTlsSession *tls = gnutls_session_get_ptr (session);
+  CuratorTlsSession *tls = gnutls.session_get_ptr (session);
   tls->refusal = curator_tls_session_dup_refusal (tls);
   return tls->refusal != NULL ? GNUTLS_E_CERTIFICATE_ERROR : 0;
 }
@@ -167,31 +167,31 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
   tls->fd = fd;
   tls->credentials = credentials;
   tls->host = g_strdup (host);
-  gnutls_init (&tls->session, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
-  const int rc = gnutls_set_default_priority_append (tls->session, NO_OLD_VERSIONS, NULL, 0);
+  gnutls.init (&tls->session, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
+  const int rc = gnutls.set_default_priority_append (tls->session, NO_OLD_VERSIONS, NULL, 0);
   if (rc < 0) {
     g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_TLS, "%s",
-                 gnutls_strerror (rc));
+                 gnutls.strerror (rc));
     curator_tls_session_free (tls);
     return NULL;
   }
-  gnutls_credentials_set (tls->session, GNUTLS_CRD_CERTIFICATE,
+  gnutls.credentials_set (tls->session, GNUTLS_CRD_CERTIFICATE,
                           curator_tls_credentials_get (credentials));
   if (!g_hostname_is_ip_address (host))
-    gnutls_server_name_set (tls->session, GNUTLS_NAME_DNS, host, strlen (host));
+    gnutls.server_name_set (tls->session, GNUTLS_NAME_DNS, host, strlen (host));
   if (verify) {
-    gnutls_session_set_ptr (tls->session, tls);
-    gnutls_session_set_verify_function (tls->session, on_certificate);
+    gnutls.session_set_ptr (tls->session, tls);
+    gnutls.session_set_verify_function (tls->session, on_certificate);
   }
-  gnutls_transport_set_ptr2 (tls->session, tls, GINT_TO_POINTER (fd));
-  gnutls_transport_set_pull_function (tls->session, pull);
+  gnutls.transport_set_ptr2 (tls->session, tls, GINT_TO_POINTER (fd));
+  gnutls.transport_set_pull_function (tls->session, pull);
   return tls;
 }
 
 void
 curator_tls_session_free (CuratorTlsSession *tls)
 {
-  gnutls_deinit (tls->session);
+  gnutls.deinit (tls->session);
   g_free (tls->host);
   g_free (tls->refusal);
   g_free (tls);
@@ -206,14 +206,14 @@ curator_tls_session_wants_write (CuratorTlsSession *tls)
 gboolean
 curator_tls_session_has_pending (CuratorTlsSession *tls)
 {
-  return tls->ahead_start < tls->ahead_end || gnutls_record_check_pending (tls->session) > 0;
+  return tls->ahead_start < tls->ahead_end || gnutls.record_check_pending (tls->session) > 0;
 }
 
 /* The direction is that of the last call, also of one that is complete. */
 static void
 note_direction (CuratorTlsSession *tls, gssize rc)
 {
-  tls->wants_write = rc == GNUTLS_E_AGAIN && gnutls_record_get_direction (tls->session) == 1;
+  tls->wants_write = rc == GNUTLS_E_AGAIN && gnutls.record_get_direction (tls->session) == 1;
 }
 
 static gboolean
@@ -244,18 +244,18 @@ failure_of (CuratorTlsSession *tls, gssize rc, GError **error)
   if (is_again (rc))
     return 0;
   const gboolean is_alert = rc == GNUTLS_E_FATAL_ALERT_RECEIVED;
-  const gnutls_alert_description_t alert = is_alert ? gnutls_alert_get (tls->session) : 0;
-  const char *why = is_alert ? gnutls_alert_get_name (alert) : gnutls_strerror ((int) rc);
+  const gnutls_alert_description_t alert = is_alert ? gnutls.alert_get (tls->session) : 0;
+  const char *why = is_alert ? gnutls.alert_get_name (alert) : gnutls.strerror ((int) rc);
   /* The server has asked for a certificate of ours and has not shown that it accepts the answer. */
   const gboolean may_be_refused =
-      gnutls_certificate_client_get_request_status (tls->session) != 0 && !tls->is_sure
-      && (gnutls_session_get_flags (tls->session) & GNUTLS_SFLAGS_SESSION_TICKET) == 0;
+      gnutls.certificate_client_get_request_status (tls->session) != 0 && !tls->is_sure
+      && (gnutls.session_get_flags (tls->session) & GNUTLS_SFLAGS_SESSION_TICKET) == 0;
 
   if (tls->refusal != NULL) {
     g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED,
                          tls->refusal);
   } else if ((is_alert && is_of_certificate (alert)) || may_be_refused) {
-    const gboolean sent = gnutls_certificate_get_ours (tls->session) != NULL;
+    const gboolean sent = gnutls.certificate_get_ours (tls->session) != NULL;
     g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CLIENT_CERTIFICATE,
                  "the server %s: %s",
                  sent ? "does not accept our certificate"
@@ -275,12 +275,12 @@ curator_tls_session_shake (CuratorTlsSession *tls, GError **error)
   int rc;
 
   do {
-    rc = gnutls_handshake (tls->session);
+    rc = gnutls.handshake (tls->session);
   } while (rc == GNUTLS_E_WARNING_ALERT_RECEIVED || rc == GNUTLS_E_GOT_APPLICATION_DATA);
   note_direction (tls, rc);
   if (rc == GNUTLS_E_SUCCESS) {
     tls->is_established = TRUE;
-    tls->is_sure = gnutls_protocol_get_version (tls->session) < GNUTLS_TLS1_3;
+    tls->is_sure = gnutls.protocol_get_version (tls->session) < GNUTLS_TLS1_3;
     return 1;
   }
   return failure_of (tls, rc, error);
@@ -289,7 +289,7 @@ curator_tls_session_shake (CuratorTlsSession *tls, GError **error)
 gssize
 curator_tls_session_read (CuratorTlsSession *tls, guint8 *bytes, gsize n, GError **error)
 {
-  const gssize rc = gnutls_record_recv (tls->session, bytes, n);
+  const gssize rc = gnutls.record_recv (tls->session, bytes, n);
 
   note_direction (tls, rc);
   if (rc > 0) {
@@ -305,7 +305,7 @@ curator_tls_session_write (CuratorTlsSession *tls, const guint8 *bytes, gsize n,
   /* GnuTLS has kept the bytes of a write that it could not finish. */
   const gboolean again = tls->unfinished > 0;
   const gsize wanted = again ? tls->unfinished : n;
-  const gssize rc = gnutls_record_send (tls->session, again ? NULL : bytes, again ? 0 : n);
+  const gssize rc = gnutls.record_send (tls->session, again ? NULL : bytes, again ? 0 : n);
 
   tls->unfinished = is_again (rc) ? wanted : 0;
   return rc >= 0 ? rc : failure_of (tls, rc, error);
@@ -315,7 +315,7 @@ void
 curator_tls_session_finish (CuratorTlsSession *tls)
 {
   if (tls->is_established)
-    gnutls_bye (tls->session, GNUTLS_SHUT_WR);
+    gnutls.bye (tls->session, GNUTLS_SHUT_WR);
 }
 
 #else

@@ -5,10 +5,10 @@
 
 #ifdef CURATOR_HAVE_TLS
 
+#include "channel/gnutls_library.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <gnutls/gnutls.h>
-#include <gnutls/x509.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -105,12 +105,15 @@ read_file (const char *path, gboolean is_secret, gnutls_datum_t *into, GError **
   return objection == NULL || refuse (error, path, objection);
 }
 
+/* NULL with an error: there is no GnuTLS. */
 static CuratorTlsCredentials *
-credentials_new (const CuratorTls *tls)
+credentials_new (const CuratorTls *tls, GError **error)
 {
+  if (!curator_gnutls_load (error))
+    return NULL;
   CuratorTlsCredentials *credentials = g_new0 (CuratorTlsCredentials, 1);
   credentials->tls = tls;
-  gnutls_certificate_allocate_credentials (&credentials->loaded);
+  gnutls.certificate_allocate_credentials (&credentials->loaded);
   return credentials;
 }
 
@@ -120,11 +123,11 @@ load_ca (CuratorTlsCredentials *into, GError **error)
   const char *path = into->tls->ca_file;
 
   if (path == NULL) {
-    const int n = gnutls_certificate_set_x509_system_trust (into->loaded);
-    return n >= 0 || refuse (error, "the CAs of the system", gnutls_strerror (n));
+    const int n = gnutls.certificate_set_x509_system_trust (into->loaded);
+    return n >= 0 || refuse (error, "the CAs of the system", gnutls.strerror (n));
   }
-  const int n = gnutls_certificate_set_x509_trust_file (into->loaded, path, GNUTLS_X509_FMT_PEM);
-  return n > 0 || refuse (error, path, n == 0 ? "no certificate in it" : gnutls_strerror (n));
+  const int n = gnutls.certificate_set_x509_trust_file (into->loaded, path, GNUTLS_X509_FMT_PEM);
+  return n > 0 || refuse (error, path, n == 0 ? "no certificate in it" : gnutls.strerror (n));
 }
 
 /* "FILE: the list of ISSUER WHAT", and a date unless it is -1. */
@@ -136,11 +139,11 @@ describe_list (const CuratorTlsCredentials *credentials, gnutls_x509_crl_t list,
   g_autoptr (GDateTime) date = when != -1 ? g_date_time_new_from_unix_utc (when) : NULL;
   g_autofree char *shown = date != NULL ? g_date_time_format (date, " %F %TZ") : NULL;
 
-  gnutls_x509_crl_get_issuer_dn3 (list, &issuer, 0);
+  gnutls.x509_crl_get_issuer_dn3 (list, &issuer, 0);
   char *text = g_strdup_printf ("%s: the list of \"%s\" %s%s", credentials->tls->crl_file,
                                 issuer.data != NULL ? (char *) issuer.data : "?", what,
                                 shown != NULL ? shown : "");
-  gnutls_free (issuer.data);
+  (*gnutls.free) (issuer.data);
   return text;
 }
 
@@ -152,8 +155,8 @@ curator_tls_credentials_dup_stale (const CuratorTlsCredentials *credentials)
 
   for (unsigned i = 0; i < credentials->n_lists; i++) {
     gnutls_x509_crl_t list = credentials->lists[i];
-    const time_t begin = gnutls_x509_crl_get_this_update (list);
-    const time_t end = gnutls_x509_crl_get_next_update (list);
+    const time_t begin = gnutls.x509_crl_get_this_update (list);
+    const time_t end = gnutls.x509_crl_get_next_update (list);
     if (begin == -1 || end == -1)
       return describe_list (credentials, list, "has no date of its next update", -1);
     if (now < begin)
@@ -169,15 +172,15 @@ static gboolean
 import_lists (CuratorTlsCredentials *into, GError **error)
 {
   gnutls_datum_t pem = { 0 };
-  int rc = gnutls_load_file (into->tls->crl_file, &pem);
+  int rc = gnutls.load_file (into->tls->crl_file, &pem);
 
   if (rc >= 0)
-    rc = gnutls_x509_crl_list_import2 (&into->lists, &into->n_lists, &pem, GNUTLS_X509_FMT_PEM, 0);
-  gnutls_free (pem.data);
+    rc = gnutls.x509_crl_list_import2 (&into->lists, &into->n_lists, &pem, GNUTLS_X509_FMT_PEM, 0);
+  (*gnutls.free) (pem.data);
   if (rc < 0)
     into->n_lists = 0;
   if (into->n_lists == 0)
-    return refuse (error, into->tls->crl_file, rc < 0 ? gnutls_strerror (rc) : "no list in it");
+    return refuse (error, into->tls->crl_file, rc < 0 ? gnutls.strerror (rc) : "no list in it");
   g_autofree char *why = curator_tls_credentials_dup_stale (into);
   return why == NULL || CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%s", why);
 }
@@ -190,10 +193,10 @@ is_signed (gnutls_x509_crl_t list, gnutls_x509_trust_list_t trusted)
   gnutls_x509_crt_t ca;
   gboolean found = FALSE;
 
-  while (gnutls_x509_trust_list_iter_get_ca (trusted, &at, &ca) == 0) {
+  while (gnutls.x509_trust_list_iter_get_ca (trusted, &at, &ca) == 0) {
     unsigned status = 0;
-    found = found || (gnutls_x509_crl_verify (list, &ca, 1, 0, &status) >= 0 && status == 0);
-    gnutls_x509_crt_deinit (ca);
+    found = found || (gnutls.x509_crl_verify (list, &ca, 1, 0, &status) >= 0 && status == 0);
+    gnutls.x509_crt_deinit (ca);
   }
   return found;
 }
@@ -203,17 +206,17 @@ static void
 distrust_revoked (const CuratorTlsCredentials *credentials, gnutls_x509_trust_list_t trusted)
 {
   g_autoptr (GPtrArray) revoked =
-      g_ptr_array_new_with_free_func ((GDestroyNotify) gnutls_x509_crt_deinit);
+      g_ptr_array_new_with_free_func ((GDestroyNotify) gnutls.x509_crt_deinit);
   gnutls_x509_trust_list_iter_t at = NULL;
   gnutls_x509_crt_t ca;
 
-  while (gnutls_x509_trust_list_iter_get_ca (trusted, &at, &ca) == 0)
+  while (gnutls.x509_trust_list_iter_get_ca (trusted, &at, &ca) == 0)
     if (curator_tls_credentials_have_revoked (credentials, ca))
       g_ptr_array_add (revoked, ca);
     else
-      gnutls_x509_crt_deinit (ca);
+      gnutls.x509_crt_deinit (ca);
   if (revoked->len > 0)
-    gnutls_x509_trust_list_remove_cas (trusted, (gnutls_x509_crt_t *) revoked->pdata,
+    gnutls.x509_trust_list_remove_cas (trusted, (gnutls_x509_crt_t *) revoked->pdata,
                                        (int) revoked->len);
 }
 
@@ -226,7 +229,7 @@ load_lists (CuratorTlsCredentials *into, GError **error)
     return TRUE;
   if (!import_lists (into, error))
     return FALSE;
-  gnutls_certificate_get_trust_list (into->loaded, &trusted);
+  gnutls.certificate_get_trust_list (into->loaded, &trusted);
   for (unsigned i = 0; i < into->n_lists; i++) {
     if (!is_signed (into->lists[i], trusted)) {
       g_autofree char *why = describe_list (
@@ -250,10 +253,10 @@ curator_tls_expiry_of (gconstpointer der)
 {
   gnutls_x509_crt_t certificate;
 
-  gnutls_x509_crt_init (&certificate);
-  const int read = gnutls_x509_crt_import (certificate, der, GNUTLS_X509_FMT_DER);
-  const time_t end = read < 0 ? 0 : gnutls_x509_crt_get_expiration_time (certificate);
-  gnutls_x509_crt_deinit (certificate);
+  gnutls.x509_crt_init (&certificate);
+  const int read = gnutls.x509_crt_import (certificate, der, GNUTLS_X509_FMT_DER);
+  const time_t end = read < 0 ? 0 : gnutls.x509_crt_get_expiration_time (certificate);
+  gnutls.x509_crt_deinit (certificate);
   return end;
 }
 
@@ -261,7 +264,7 @@ gint64
 curator_tls_credentials_get_expiry (const CuratorTlsCredentials *credentials)
 {
   gnutls_datum_t der;
-  const int rc = gnutls_certificate_get_crt_raw (credentials->loaded, 0, 0, &der);
+  const int rc = gnutls.certificate_get_crt_raw (credentials->loaded, 0, 0, &der);
   return rc < 0 ? 0 : curator_tls_expiry_of (&der);
 }
 
@@ -272,12 +275,12 @@ load_pair (CuratorTlsCredentials *into, const gnutls_datum_t *certificate,
   const CuratorTls *tls = into->tls;
 
   if (tls->is_token)
-    return gnutls_certificate_set_x509_key_file2 (into->loaded, tls->certificate, tls->key,
+    return gnutls.certificate_set_x509_key_file2 (into->loaded, tls->certificate, tls->key,
                                                   GNUTLS_X509_FMT_PEM, tls->password, 0);
   if (tls->key != NULL)
-    return gnutls_certificate_set_x509_key_mem2 (into->loaded, certificate, key,
+    return gnutls.certificate_set_x509_key_mem2 (into->loaded, certificate, key,
                                                  GNUTLS_X509_FMT_PEM, tls->password, 0);
-  return gnutls_certificate_set_x509_simple_pkcs12_mem (
+  return gnutls.certificate_set_x509_simple_pkcs12_mem (
       into->loaded, certificate, GNUTLS_X509_FMT_DER, tls->password != NULL ? tls->password : "");
 }
 
@@ -288,7 +291,7 @@ refuse_pair (const CuratorTls *tls, int rc, const gnutls_datum_t *pem, GError **
   if (has_key && g_strstr_len ((const char *) pem->data, pem->size, "-----BEGIN") == NULL)
     return refuse (error, tls->certificate, "it is no PEM file; PKCS#12 and DER must be converted");
   if (!has_key || rc != GNUTLS_E_DECRYPTION_FAILED)
-    return refuse (error, shown (tls), gnutls_strerror (rc));
+    return refuse (error, shown (tls), gnutls.strerror (rc));
   return refuse (error, tls->key,
                  tls->password != NULL ? "the key cannot be read with its password"
                                        : "the key cannot be read; it may need a password");
@@ -322,8 +325,8 @@ load_certificate (CuratorTlsCredentials *into, GError **error)
 gboolean
 curator_tls_check (const CuratorTls *tls, GError **error)
 {
-  g_autoptr (CuratorTlsCredentials) probe = credentials_new (tls);
-  return (tls->ca_file == NULL || load_ca (probe, error))
+  g_autoptr (CuratorTlsCredentials) probe = credentials_new (tls, error);
+  return probe != NULL && (tls->ca_file == NULL || load_ca (probe, error))
          && (tls->crl_file == NULL || import_lists (probe, error))
          && load_certificate (probe, error);
 }
@@ -348,8 +351,10 @@ stamp_files (const CuratorTls *tls, Stamp stamps[N_FILES])
 CuratorTlsCredentials *
 curator_tls_credentials_load (const CuratorTls *tls, GError **error)
 {
-  g_autoptr (CuratorTlsCredentials) credentials = credentials_new (tls);
+  g_autoptr (CuratorTlsCredentials) credentials = credentials_new (tls, error);
 
+  if (credentials == NULL)
+    return NULL;
   stamp_files (tls, credentials->stamps);
   /* Without verification no CA is needed. */
   if ((tls->verify && (!load_ca (credentials, error) || !load_lists (credentials, error)))
@@ -361,10 +366,10 @@ curator_tls_credentials_load (const CuratorTls *tls, GError **error)
 void
 curator_tls_credentials_free (CuratorTlsCredentials *credentials)
 {
-  gnutls_certificate_free_credentials (credentials->loaded);
+  gnutls.certificate_free_credentials (credentials->loaded);
   for (unsigned i = 0; i < credentials->n_lists; i++)
-    gnutls_x509_crl_deinit (credentials->lists[i]);
-  gnutls_free (credentials->lists);
+    gnutls.x509_crl_deinit (credentials->lists[i]);
+  (*gnutls.free) (credentials->lists);
   g_free (credentials);
 }
 
@@ -391,7 +396,7 @@ curator_tls_credentials_have_revoked (const CuratorTlsCredentials *credentials,
                                       gpointer certificate)
 {
   return credentials->n_lists > 0
-         && gnutls_x509_crt_check_revocation (certificate, credentials->lists, credentials->n_lists)
+         && gnutls.x509_crt_check_revocation (certificate, credentials->lists, credentials->n_lists)
                 != 0;
 }
 

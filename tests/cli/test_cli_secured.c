@@ -333,6 +333,7 @@ TEST (files_are_checked_first)
       76,
       "other users can read or write it" },
     { { "--tls-ca=%no-such-file" }, 76, "no-such-file: " },
+    { { "LD_LIBRARY_PATH=%no-library", TLS }, 64, "TLS: GnuTLS cannot be loaded: " },
     { { "--tls-ca=%client.key" }, 76, "no certificate" },
     { { TLS, "--tls-cert=%client.pem", "--tls-key=%client-encrypted.key" },
       76,
@@ -375,6 +376,8 @@ TEST (files_are_checked_first)
   write_file (secured->directory, "two-lines", SASL_PASSWORD "\n" SASL_PASSWORD "\n", 0600);
   write_file (secured->directory, "empty", "\n", 0600);
   write_file (secured->directory, "open.key", "", 0644);
+  assert_int_equal (g_mkdir (secured_file (secured, "no-library"), 0700), 0);
+  write_file (secured->directory, "no-library/libgnutls.so.30", "", 0600);
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
     Case one = { .target = TO_UNTOUCHED };
     memcpy (one.words, rows[i].words, sizeof rows[i].words);
@@ -383,6 +386,24 @@ TEST (files_are_checked_first)
     cli_says_not (cli, SASL_PASSWORD);
   }
   assert_int_equal (poll (&waiting, 1, 0), 0);
+}
+
+/* Who does without TLS does not wait for it. */
+TEST (gnutls_is_loaded_for_tls_alone)
+{
+  static const Case each[] = {
+    { .name = "1", .target = TO_SECURE, .words = { TLS, OWN } },
+    { .name = "0", .target = TO_CLEAR, .words = { DIGEST, "--sasl-password-file=%password" } },
+    { .name = "0", .target = TO_CLEAR },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (each); i++) {
+    g_autoptr (Cli) cli = start_verb (servers, &each[i], "/p/loaded", "/bin/sh", "-c",
+                                      "grep -q libgnutls /proc/$PPID/maps && echo 1 || echo 0");
+    cli_ends (cli, 0, "");
+    g_autofree char *loaded = cli_stdout (cli);
+    assert_string_equal (g_strstrip (loaded), each[i].name);
+  }
 }
 
 /* Passwords are in no log, not on the command line, and not in what the command inherits. */
