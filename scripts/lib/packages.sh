@@ -32,7 +32,6 @@ PACKAGES_TEST=(
   libsasl2-modules-gssapi-mit
   libsqlite3-dev
   lintian
-  libunistring-dev
   libuv1-dev
   mandoc
   openssl
