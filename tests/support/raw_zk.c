@@ -337,7 +337,15 @@ gboolean
 raw_zk_wait_children (RawZk *raw, const char *path, int n, int timeout_ms)
 {
   ChildrenWanted wanted = { raw, path, n };
-  return wait_until (has_children, &wanted, timeout_ms);
+
+  if (wait_until (has_children, &wanted, timeout_ms))
+    return TRUE;
+  g_auto (GStrv) names = raw_zk_children (raw, path);
+  g_autofree char *all = names != NULL ? g_strjoinv (" ", names) : g_strdup ("no node");
+  g_printerr ("%s should have %d children after %d ms but has: %s; the observer's session is in "
+              "state %d\n",
+              path, n, timeout_ms, all, zoo_state (raw->handle));
+  return FALSE;
 }
 
 static gboolean
