@@ -99,7 +99,8 @@ escape (int n)
   return beat (n);
 }
 
-/* As many processes in sessions of their own, each of which waits for TERM. */
+/* As many processes in groups of their own, each of which waits for TERM. In sessions of their own
+ * the kernel would schedule each of them like everybody else together. */
 static int
 be_a_crowd (int n)
 {
@@ -112,7 +113,7 @@ be_a_crowd (int n)
       sigaddset (&term, SIGTERM);
       sigprocmask (SIG_BLOCK, &term, NULL);
       signal (SIGTERM, on_term);
-      setsid ();
+      setpgid (0, 0);
       say ("IN %d\n", (int) getpid ());
       sigwait (&term, &number);
       say ("GOT %d\n", (int) getpid ());

@@ -158,6 +158,7 @@ TEST (lock_lost)
   cli_beats (holder, 1);
   wait_ms (500);
   g_auto (GStrv) children = raw_zk_children (fixture->raw, "/lost");
+  assert_non_null (children);
   g_autofree char *node = g_strdup_printf ("/lost/%s", children[0]);
   assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
   cli_ends (holder, 75,

@@ -124,10 +124,10 @@ TEST (p37_a_control_group_kills_another_user)
 /* More than one read of their list has. TERM reaches all of them, or they would never end. */
 TEST (term_reaches_a_crowd)
 {
-  const int n = 3000;
+  const int n = 1500;
   g_autoptr (Cgroup) cgroup = cgroup_new (TRUE);
   g_autoptr (Cli) holder =
-      start_as_nobody (cgroup, fixture_server (fixture), "/crowd", COMMAND ("crowd"), "3000");
+      start_as_nobody (cgroup, fixture_server (fixture), "/crowd", COMMAND ("crowd"), "1500");
 
   assert_true (cli_wait_lines (holder->log, "IN", n, CLI_MS));
   kill (holder->pid, SIGTERM);

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
-#define SESSION_TIMEOUT_MS 10000
+#define SESSION_TIMEOUT_MS 60000 /* or what the server allows: who has expired sees nothing */
 #define OPEN_TIMEOUT_MS    60000
 #define MAX_DATA           (1024 * 1024)
 
