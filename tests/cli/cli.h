@@ -11,7 +11,7 @@
 
 #define ZKFLOCK     CURATOR_BINARY_DIR "/tools/zkflock/zkflock"
 #define CLI_COMMAND CURATOR_BINARY_DIR "/tests/bin/cli_command"
-#define CLI_MS      60000 /* for what must happen, but has no bound of its own to show */
+#define CLI_MS      120000 /* for what must happen, but has no bound of its own to show */
 
 typedef struct
 {

@@ -13,7 +13,7 @@
 #include "support/recorder.h"
 #include "support/suite.h"
 
-#define LAB_PATIENCE_MS 60000 /* for events that must happen, without a promised bound */
+#define LAB_PATIENCE_MS 120000 /* for events that must happen, without a promised bound */
 #define LAB_TICK_MS     500
 #define LAB_SESSION_MS  4000
 

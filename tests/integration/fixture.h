@@ -17,7 +17,7 @@
 #include <pthread.h>
 
 #define SESSION_MS 4000
-#define LONG_MS    60000 /* for events that must happen, without a promised bound */
+#define LONG_MS    120000 /* for events that must happen, without a promised bound */
 /* So long that during a test no watch is read again and no session expires on a busy machine. */
 #define LONG_SESSION_MS 40000
 
