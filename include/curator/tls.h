@@ -8,8 +8,8 @@
  *     return fail (error);
  *
  * Works with any libzookeeper-mt: the library secures the connection itself. A client that asks for
- * TLS or SASL never connects without it. GnuTLS is loaded when it is first needed, by a setter or by
- * curator_client_set_tls(): a program that confines itself (chroot, seccomp) does that later.
+ * TLS or SASL never connects without it. GnuTLS is loaded by the first setter that reads a file, and
+ * at the latest by curator_client_start(), which fails with UNSUPPORTED if it cannot be loaded.
  */
 #ifndef CURATOR_TLS_H
 #define CURATOR_TLS_H

@@ -47,6 +47,12 @@ curator_tls_is_built_in (void)
   return TRUE;
 }
 
+gboolean
+curator_tls_load (GError **error)
+{
+  return curator_gnutls_load (error);
+}
+
 /* A key is this user's alone, as for ssh. One of root may be shared with a group. */
 static const char *
 objection_to (const struct stat *found)
@@ -409,6 +415,8 @@ curator_tls_credentials_get (const CuratorTlsCredentials *credentials)
 #else
 
 CURATOR_STUB (gboolean, curator_tls_is_built_in, (void), FALSE)
+CURATOR_STUB (gboolean, curator_tls_load, (GError * *error),
+              curator_channel_unsupported (error, "TLS"))
 CURATOR_STUB (gboolean, curator_tls_check, (const CuratorTls *tls, GError **error),
               curator_channel_unsupported (error, "TLS"))
 

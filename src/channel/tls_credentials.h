@@ -9,6 +9,8 @@
 typedef struct _CuratorTlsCredentials CuratorTlsCredentials;
 
 gboolean curator_tls_is_built_in (void);
+/* Loads GnuTLS, before any thread of a channel needs it. FALSE with UNSUPPORTED or RESOURCES. */
+gboolean curator_tls_load (GError **error);
 
 /* Whether each of these settings can be loaded by itself: the CAs of the lists of revoked
  * certificates may be set later. */

@@ -350,6 +350,8 @@ prepare_servers (CuratorClient *client, GError **error)
     return FALSE;
   if (client->settings.servers->is_tls && client->settings.tls == NULL)
     client->settings.tls = curator_tls_new ();
+  if (client->settings.tls != NULL && !curator_tls_load (error))
+    return FALSE;
   curator_settings_give_ports (client, client->settings.servers);
   g_clear_pointer (&client->known, g_ptr_array_unref);
   if ((client->settings.tls != NULL || client->settings.sasl != NULL)

@@ -135,6 +135,7 @@ run_guard (int fd, GuardBoard *board, pid_t group, Cgroup cgroup)
     const gboolean is_asked = polls[0].revents != 0;
     if (is_asked && read (fd, &byte, 1) <= 0) {
       kill_group (board, group, &cgroup);
+      set_own_end (own_end, NEVER);
       /* Nobody waits for the guard of a zkflock that was killed. */
       int rounds = atomic_load (&board->is_armed) ? REMOVE_ROUNDS : 1;
       while (rounds-- > 0 && !cgroup_remove (&cgroup))
