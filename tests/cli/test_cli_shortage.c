@@ -432,6 +432,21 @@ TEST (every_number_in_a_control_group)
   assert_int_equal (g_rmdir (folder), 0);
 }
 
+/* No thread takes much for a moment, in which another one would get nothing. */
+TEST (addresses_are_not_set_aside)
+{
+  g_autofree char *text = NULL;
+  LOG peak = cli_new_file ();
+  g_autoptr (Cli) cli =
+      cli_start (ZKFLOCK, "-Z", fixture_server (fixture), "/peak", "/bin/sh", "-c",
+                 "exec grep VmPeak /proc/$PPID/status >$0", peak);
+
+  cli_ends (cli, 0, NULL);
+  assert_true (g_file_get_contents (peak, &text, NULL, NULL));
+  print_message ("%s", text);
+  assert_in_range (g_ascii_strtoull (text + strlen ("VmPeak:"), NULL, 10), 1, 64 * 1024 - 1);
+}
+
 /* Whether there is an nth call, which is refused: zkflock ends with 71, or keeps its promise. */
 static gboolean
 refuse_nth (World *world, const char *call, int nth)

@@ -52,9 +52,10 @@ needs_are_met (const char *path)
   g_autoptr (GError) error = NULL;
   pthread_attr_t attributes;
 
-  /* The same for every thread of the process, whatever "ulimit -s" says, and no memory set aside
-   * for each. */
-  mallopt (M_ARENA_MAX, 2);
+  /* One for all threads: for a moment malloc() takes 64 MB of addresses for another one, and threads
+   * that need memory meanwhile get none below a limit. */
+  mallopt (M_ARENA_MAX, 1);
+  /* The same for every thread of the process, whatever "ulimit -s" says. */
   pthread_attr_init (&attributes);
   pthread_attr_setstacksize (&attributes, STACK_BYTES);
   pthread_setattr_default_np (&attributes);
