@@ -85,21 +85,32 @@ curator_namespace_validate (const char *namespace_, GError **error)
   return report_fault ("namespace", namespace_, fault_of_path (path), error);
 }
 
-/* A copy without one slash at the end. */
-static char *
-trim_slash (const char *text)
+/* Without one slash at the end. */
+static gsize
+trimmed_length (const char *text)
 {
-  return g_strndup (text, strlen (text) - (g_str_has_suffix (text, "/") ? 1 : 0));
+  const gsize length = strlen (text);
+  return length > 0 && text[length - 1] == '/' ? length - 1 : length;
 }
 
 char *
 curator_path_join (const char *parent, const char *child)
 {
-  g_autofree char *front = trim_slash (parent != NULL ? parent : "");
-  g_autofree char *back = trim_slash (child != NULL ? child + (*child == '/' ? 1 : 0) : "");
-  const gboolean begins_with_slash = *front == '/' || *front == '\0';
-  const gboolean ends_with_front = *front != '\0' && *back == '\0';
-  return g_strconcat (begins_with_slash ? "" : "/", front, ends_with_front ? "" : "/", back, NULL);
+  const char *front = parent != NULL ? parent : "";
+  const char *back = child != NULL ? child + (*child == '/' ? 1 : 0) : "";
+  const gsize front_length = trimmed_length (front);
+  const gsize back_length = trimmed_length (back);
+  char *path = g_malloc (front_length + back_length + sizeof "//");
+  char *to = path;
+
+  if (front_length > 0 && *front != '/')
+    *to++ = '/';
+  to = (char *) memcpy (to, front, front_length) + front_length;
+  if (front_length == 0 || back_length > 0)
+    *to++ = '/';
+  to = (char *) memcpy (to, back, back_length) + back_length;
+  *to = '\0';
+  return path;
 }
 
 char *

@@ -11,12 +11,13 @@
 #include "core/zk_error.h"
 
 #include <gio/gio.h>
+#include <string.h>
 
 gpointer
 curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client,
                   gint64 deadline_us, CuratorOpDone done, gpointer data)
 {
-  CuratorOp *op = g_malloc0 (size);
+  CuratorOp *op = memset (g_malloc (size), 0, size);
   curator_refs_init (&op->refs);
   curator_refs_inc (&op->refs);
   op->klass = klass;

@@ -18,6 +18,7 @@
 #include "core/stats-private.h"
 #include "lock/lease-private.h"
 #include "session/heartbeat.h"
+#include "session/request.h"
 #include "session/session.h"
 
 /* A payload that is shorter is refused by no server at which anything else works. */
@@ -235,9 +236,11 @@ create_node (Attempt *attempt)
       attempt->local_queue, curator_own_node_has_neighbours (&attempt->own),
       &attempt->create_number);
   curator_attempt_set_state (attempt, ATTEMPT_CREATING);
+  curator_request_collect (current);
   curator_own_node_create (&attempt->own);
   if (needs_list && attempt->batch_hook == NULL && curator_own_node_has_queue (&attempt->own))
     curator_attempt_list (attempt);
+  curator_request_send (current);
 }
 
 static CURATOR_LOCKED void

@@ -49,7 +49,8 @@ struct _CuratorLease
   CuratorLostReason lost_reason CURATOR_GUARDED;
   _Atomic gint64 ends_us; /* CLOCK_BOOTTIME, at the latest: as a session's deadline_us */
   CuratorTimer *end_timer CURATOR_GUARDED;
-  CuratorTimer *own_watch_timer CURATOR_GUARDED;
+  GList unwatched CURATOR_GUARDED; /* its data is NULL, unless the hold waits for a watch */
+  gint64 watch_at_us CURATOR_GUARDED;
   CuratorOwnWatch *own_watch CURATOR_GUARDED;
   gint64 since_us CURATOR_GUARDED; /* monotonic */
   CuratorListeners listeners CURATOR_GUARDED;

@@ -29,10 +29,11 @@ typedef struct
   gint64 seen_us; /* monotonic; 0: unused */
 } Contended;
 
-/* Of one session, whose end frees the table: the first field. */
+/* Of one session. */
 typedef struct
 {
-  GHashTable *by_path CURATOR_GUARDED; /* full path -> CuratorLocalQueue */
+  GHashTable *by_path CURATOR_GUARDED;     /* full path -> CuratorLocalQueue */
+  CuratorLocalQueue *idle CURATOR_GUARDED; /* was left last, and is often joined next; or NULL */
   Contended contended[N_CONTENDED] CURATOR_GUARDED;
 } LocalQueues;
 
@@ -56,10 +57,19 @@ struct _CuratorListing
   GQueue users CURATOR_GUARDED;      /* CuratorListingUser */
 };
 
+static void
+clear_queues (gpointer data)
+{
+  LocalQueues *queues = data;
+  curator_not_shared ();
+  g_clear_pointer (&queues->by_path, g_hash_table_unref);
+  g_free (queues->idle);
+}
+
 static CURATOR_LOCKED LocalQueues *
 queues_of (CuratorSession *session)
 {
-  static const CuratorAttachmentType type = { sizeof (LocalQueues), curator_attached_clear_table };
+  static const CuratorAttachmentType type = { sizeof (LocalQueues), clear_queues };
   LocalQueues *queues = curator_attached (&session->attached, &type);
 
   if (queues->by_path == NULL)
@@ -70,16 +80,18 @@ queues_of (CuratorSession *session)
 CuratorLocalQueue *
 curator_local_queue_join (CuratorSession *session, const char *base)
 {
-  GHashTable *queues = queues_of (session)->by_path;
-  CuratorLocalQueue *local = g_hash_table_lookup (queues, base);
+  LocalQueues *queues = queues_of (session);
+  CuratorLocalQueue *local = g_hash_table_lookup (queues->by_path, base);
 
   if (local == NULL) {
     const gsize base_size = strlen (base) + 1;
-    local = g_malloc0 (sizeof *local + base_size);
-    local->session = session;
+    local = g_malloc (sizeof *local + base_size);
+    *local = (CuratorLocalQueue){ .session = session };
     memcpy (local->base, base, base_size);
-    g_hash_table_insert (queues, local->base, local);
+    g_hash_table_insert (queues->by_path, local->base, local);
   }
+  if (local == queues->idle)
+    queues->idle = NULL;
   local->users++;
   return local;
 }
@@ -90,8 +102,12 @@ curator_local_queue_leave (CuratorLocalQueue *local)
   if (--local->users > 0)
     return;
   g_assert (local->last == NULL && local->listing == NULL);
-  g_hash_table_remove (queues_of (local->session)->by_path, local->base);
-  g_free (local);
+  LocalQueues *queues = queues_of (local->session);
+  if (queues->idle != NULL) {
+    g_hash_table_remove (queues->by_path, queues->idle->base);
+    g_free (queues->idle);
+  }
+  queues->idle = local;
 }
 
 gboolean
@@ -117,8 +133,9 @@ curator_local_queue_is_contended (CuratorSession *session, const char *base)
   const guint hash = g_str_hash (base);
   LocalQueues *queues = queues_of (session);
   const Contended *slot = &queues->contended[hash % N_CONTENDED];
+  const CuratorLocalQueue *local = g_hash_table_lookup (queues->by_path, base);
 
-  return g_hash_table_contains (queues->by_path, base)
+  return (local != NULL && local->users > 0)
          || (slot->hash == hash && slot->seen_us != 0
              && curator_client_now_us (session->client) - slot->seen_us < CONTENDED_US);
 }
@@ -232,9 +249,8 @@ curator_listing_join (CuratorListingUser *user, CuratorLocalQueue *local, guint6
   CuratorListing *listing = local->listing;
 
   if (listing == NULL || listing->n_creates < create) {
-    listing = g_new0 (CuratorListing, 1);
-    listing->local = local;
-    listing->n_creates = local->n_creates;
+    listing = g_new (CuratorListing, 1);
+    *listing = (CuratorListing){ .local = local, .n_creates = local->n_creates };
     local->listing = listing;
     listing->request =
         curator_request_get_children (local->session, local->base, FALSE, on_listed, listing);

@@ -254,6 +254,8 @@ release_last (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, G
     return FALSE;
   if (lock->client == NULL)
     return TRUE;
+  /* Once, not for each step. */
+  CURATOR_INSIDE_GATE;
   curator_await_init (&await, lock->client);
   CuratorOp *op = curator_release_new (lock->client, timeout_ms, curator_await_done, &await);
   lock->klass->release (lock, curator_thread_id (), op);

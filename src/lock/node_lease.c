@@ -167,14 +167,54 @@ on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
     lose (lease, stake->loss);
 }
 
-/* After the grant the lease has the watch of the attempt, if there is one. Without a watch, because
- * the session has none left or none is needed yet, a timer tries again. */
-static CURATOR_LOCKED void
-watch_own_node (gpointer data)
+/* The holds of a client that wait for a watch. All wait equally long: the first one is due first. */
+typedef struct
 {
-  CuratorLease *lease = data;
-  const gboolean is_due = g_steal_pointer (&lease->own_watch_timer) != NULL;
+  GQueue leases CURATOR_GUARDED;
+  CuratorTimer *timer CURATOR_GUARDED;
+} Unwatched;
 
+static void
+clear_unwatched (gpointer data)
+{
+  const Unwatched *unwatched = data;
+  curator_not_shared ();
+  g_assert (unwatched->leases.length == 0);
+}
+
+static CURATOR_LOCKED Unwatched *
+unwatched_of (CuratorClient *client)
+{
+  static const CuratorAttachmentType type = { sizeof (Unwatched), clear_unwatched };
+  return curator_attached (&client->attached, &type);
+}
+
+static CURATOR_LOCKED void
+stop_waiting_for_watch (CuratorLease *lease)
+{
+  if (g_steal_pointer (&lease->unwatched.data) != NULL)
+    g_queue_unlink (&unwatched_of (lease->client)->leases, &lease->unwatched);
+}
+
+/* The timer goes on when no hold waits any more: the next one need not set it. */
+static CURATOR_LOCKED void
+await_first (CuratorClient *client, CuratorWork on_due)
+{
+  Unwatched *unwatched = unwatched_of (client);
+  if (unwatched->timer == NULL && unwatched->leases.length > 0) {
+    const CuratorLease *first = unwatched->leases.head->data;
+    unwatched->timer =
+        curator_timer_add (client, CURATOR_CLOCK_RUNNING, first->watch_at_us, on_due, client);
+  }
+}
+
+static void watch_due_nodes (gpointer data) CURATOR_LOCKED;
+
+/* After the grant the lease has the watch of the attempt, if there is one. Without a watch, because
+ * the session has none left or none is needed yet, it waits. */
+static CURATOR_LOCKED void
+watch_own_node (CuratorLease *lease, gboolean is_due)
+{
   if (curator_lease_is_over (lease->state)) {
     g_clear_pointer (&lease->own_watch, curator_own_watch_abandon);
     return;
@@ -184,11 +224,30 @@ watch_own_node (gpointer data)
     lease->own_watch =
         curator_own_watch_new (lease->internals, lease->session, lease->path, lease->czxid);
   }
-  if (lease->own_watch != NULL)
+  if (lease->own_watch != NULL) {
     curator_own_watch_attach (lease->own_watch, lease, on_node_gone);
-  else
-    lease->own_watch_timer =
-        curator_timer_after (lease->client, OWN_WATCH_AFTER_US, watch_own_node, lease);
+    return;
+  }
+  lease->watch_at_us = curator_locked_now_us (lease->client) + OWN_WATCH_AFTER_US;
+  lease->unwatched.data = lease;
+  g_queue_push_tail_link (&unwatched_of (lease->client)->leases, &lease->unwatched);
+  await_first (lease->client, watch_due_nodes);
+}
+
+static CURATOR_LOCKED void
+watch_due_nodes (gpointer data)
+{
+  CuratorClient *client = data;
+  Unwatched *unwatched = unwatched_of (client);
+  CuratorLease *first;
+
+  unwatched->timer = NULL;
+  while ((first = g_queue_peek_head (&unwatched->leases)) != NULL
+         && first->watch_at_us <= curator_locked_now_us (client)) {
+    stop_waiting_for_watch (first);
+    watch_own_node (first, TRUE);
+  }
+  await_first (client, watch_due_nodes);
 }
 
 /* A persistent node outlives its session. Closing the client ends the hold, but leaves the node
@@ -199,7 +258,7 @@ on_session_died (CuratorSessionHook *hook)
   CuratorLease *lease = CURATOR_CONTAINER (hook, CuratorLease, hook);
   CuratorClient *client = lease->client;
 
-  curator_timer_cancel (client, &lease->own_watch_timer);
+  stop_waiting_for_watch (lease);
   g_clear_pointer (&lease->own_watch, curator_own_watch_free);
   if (!curator_client_is_running (client) || client->session == NULL) {
     end_as_lost (lease, curator_client_is_running (client) ? CURATOR_LOST_REASON_SESSION
@@ -264,7 +323,7 @@ node_get_lost_reason (CuratorLease *lease)
 static CURATOR_LOCKED void
 node_on_end (CuratorLease *lease)
 {
-  curator_timer_cancel (lease->client, &lease->own_watch_timer);
+  stop_waiting_for_watch (lease);
   curator_timer_cancel (lease->client, &lease->end_timer);
   curator_stake_unregister (&lease->stake);
   curator_session_remove_hook (&lease->hook);
@@ -282,7 +341,8 @@ node_release (CuratorLease *lease, CuratorOp *release)
 static CURATOR_UNLOCKED void
 node_finalize (CuratorLease *lease)
 {
-  node_release (lease, NULL);
+  if (!curator_lease_is_over ((CuratorLeaseState) g_atomic_int_get (&lease->state)))
+    node_release (lease, NULL);
   curator_session_unref (lease->session);
   curator_lock_internals_unref (lease->internals);
 }
@@ -317,33 +377,32 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
                    const CuratorLeaseNode *node)
 {
   CuratorClient *client = session->client;
-  CuratorLease *lease = g_new0 (CuratorLease, 1);
+  CuratorLease *lease = g_new (CuratorLease, 1);
 
-  lease->tag = CURATOR_TAG_LEASE;
+  *lease = (CuratorLease){ .tag = CURATOR_TAG_LEASE,
+                           .klass = &node_class,
+                           .client = curator_client_ref (client),
+                           .internals = curator_lock_internals_ref (internals),
+                           .session = curator_session_ref (session),
+                           .path = node->path,
+                           .czxid = node->czxid,
+                           .name_is_unique = node->name_is_unique,
+                           .is_ephemeral = node->is_ephemeral,
+                           .lost_prefix = node->lost_prefix,
+                           .stake = { .path = node->path, .changed = on_stake_changed },
+                           .state = CURATOR_LEASE_HELD,
+                           .ends_us = moment_after (client, internals->max_hold_ms),
+                           .since_us = curator_locked_now_us (client),
+                           .listeners.on_state_lane = TRUE,
+                           .fd = -1 };
   curator_refs_init (&lease->refs);
-  lease->klass = &node_class;
-  lease->listeners.on_state_lane = TRUE;
-  lease->client = curator_client_ref (client);
-  lease->internals = curator_lock_internals_ref (internals);
-  lease->session = curator_session_ref (session);
-  lease->path = node->path;
-  lease->czxid = node->czxid;
-  lease->name_is_unique = node->name_is_unique;
-  lease->is_ephemeral = node->is_ephemeral;
-  lease->lost_prefix = node->lost_prefix;
-  lease->fd = -1;
-  lease->state = CURATOR_LEASE_HELD;
-  lease->since_us = curator_locked_now_us (client);
-  lease->ends_us = moment_after (client, internals->max_hold_ms);
-  lease->stake.path = node->path;
-  lease->stake.changed = on_stake_changed;
   begin_to_hold (lease, node);
   curator_queue_slot_move (node->slot, &lease->slot);
   /* The clock may have run out between the check and the grant. */
   if (curator_lease_is_over (lease->state))
     curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
   lease->own_watch = node->own_watch;
-  watch_own_node (lease);
+  watch_own_node (lease, FALSE);
   wait_for_end (lease);
   return lease;
 }

@@ -68,9 +68,8 @@ name_of (const CuratorOwnNode *node)
 static CURATOR_LOCKED char *
 path_to_create (const CuratorOwnNode *node)
 {
-  g_autofree char *leaf =
-      g_strconcat (node->prefix != NULL ? node->prefix : "", name_of (node), NULL);
-  return curator_path_join (node->internals->base, leaf);
+  return g_strconcat (node->internals->base, "/", node->prefix != NULL ? node->prefix : "",
+                      name_of (node), NULL);
 }
 
 /* --- wanted and created ----------------------------------------------------------------------- */

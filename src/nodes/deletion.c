@@ -290,12 +290,12 @@ CuratorDeletion *
 curator_deletion_new (CuratorClient *client, const char *path, gint64 owner, gint64 czxid)
 {
   const gsize path_size = strlen (path) + 1;
-  CuratorDeletion *deletion = g_malloc0 (sizeof *deletion + path_size);
-  deletion->link.data = deletion;
-  deletion->batch_link.data = deletion;
-  deletion->client = client;
-  deletion->owner = owner;
-  deletion->czxid = czxid;
+  CuratorDeletion *deletion = g_malloc (sizeof *deletion + path_size);
+  *deletion = (CuratorDeletion){ .link.data = deletion,
+                                 .batch_link.data = deletion,
+                                 .client = client,
+                                 .owner = owner,
+                                 .czxid = czxid };
   memcpy (deletion->path, path, path_size);
   g_queue_push_tail_link (&client->deletions->items, &deletion->link);
   return deletion;

@@ -213,14 +213,20 @@ fail_unless_sent (CuratorRequest *request, int rc)
   request->failure = curator_timer_after (request->session->client, 0, on_failure, request);
 }
 
-static void
-after_answer (CuratorSession *session)
+static CURATOR_LOCKED void
+send_backlog (CuratorSession *session)
 {
-  while (session->state != CURATOR_SESSION_DEAD && session->in_flight.length < MAX_IN_FLIGHT
-         && session->backlog.length > 0) {
+  while (session->in_flight.length < MAX_IN_FLIGHT && session->backlog.length > 0) {
     CuratorRequest *next = g_queue_pop_head_link (&session->backlog)->data;
     fail_unless_sent (next, send_to_library (next));
   }
+}
+
+static void
+after_answer (CuratorSession *session)
+{
+  if (session->state != CURATOR_SESSION_DEAD)
+    send_backlog (session);
   if (session->drained != NULL && session->in_flight.length == 0)
     session->drained (session);
 }
@@ -244,11 +250,24 @@ submit (CuratorSession *session, RequestKind kind, const char *path, GBytes *byt
                                .user_data = user_data };
   if (path != NULL)
     request->path = memcpy (request + 1, path, path_size);
-  if (session->in_flight.length >= MAX_IN_FLIGHT)
+  if (session->collects || session->in_flight.length >= MAX_IN_FLIGHT)
     g_queue_push_tail_link (&session->backlog, &request->link);
   else
     fail_unless_sent (request, send_to_library (request));
   return request;
+}
+
+void
+curator_request_collect (CuratorSession *session)
+{
+  session->collects = TRUE;
+}
+
+void
+curator_request_send (CuratorSession *session)
+{
+  session->collects = FALSE;
+  send_backlog (session);
 }
 
 CuratorRequest *

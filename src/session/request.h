@@ -40,6 +40,11 @@ CuratorRequest *curator_request_remove_watches (CuratorSession *session, const c
                                                 ZooWatcherType type, CuratorRequestDone done,
                                                 gpointer user_data) CURATOR_LOCKED;
 
+/* Requests wait until curator_request_send(): the library's thread, which the first one wakes, then
+ * finds them all and sends them together. The mutex is not unlocked in between. */
+void curator_request_collect (CuratorSession *session) CURATOR_LOCKED;
+void curator_request_send (CuratorSession *session) CURATOR_LOCKED;
+
 /* done will not run. The request itself is not cancelled. */
 void curator_request_forget (CuratorRequest *request) CURATOR_LOCKED;
 /* Replaces done. */

@@ -126,6 +126,7 @@ struct _CuratorSession
 
   GQueue in_flight CURATOR_GUARDED;    /* CuratorRequest sent to the library */
   GQueue backlog CURATOR_GUARDED;      /* CuratorRequest not sent yet */
+  gboolean collects CURATOR_GUARDED;   /* requests go to the backlog */
   GHashTable *watches CURATOR_GUARDED; /* full path and kind -> CuratorWatchEntry */
   gsize watched_bytes CURATOR_GUARDED;
   CuratorSessionRoom room CURATOR_GUARDED;
