@@ -437,9 +437,8 @@ TEST (addresses_are_not_set_aside)
 {
   g_autofree char *text = NULL;
   LOG peak = cli_new_file ();
-  g_autoptr (Cli) cli =
-      cli_start (ZKFLOCK, "-Z", fixture_server (fixture), "/peak", "/bin/sh", "-c",
-                 "exec grep VmPeak /proc/$PPID/status >$0", peak);
+  g_autoptr (Cli) cli = cli_start (ZKFLOCK, "-Z", fixture_server (fixture), "/peak", "/bin/sh",
+                                   "-c", "exec grep VmPeak /proc/$PPID/status >$0", peak);
 
   cli_ends (cli, 0, NULL);
   assert_true (g_file_get_contents (peak, &text, NULL, NULL));
