@@ -338,11 +338,11 @@ node_release (CuratorLease *lease, CuratorOp *release)
   curator_client_unlock (lease->client);
 }
 
+/* Whoever has ended the hold may still use the lease, with the mutex. */
 static CURATOR_UNLOCKED void
 node_finalize (CuratorLease *lease)
 {
-  if (!curator_lease_is_over ((CuratorLeaseState) g_atomic_int_get (&lease->state)))
-    node_release (lease, NULL);
+  node_release (lease, NULL);
   curator_session_unref (lease->session);
   curator_lock_internals_unref (lease->internals);
 }
