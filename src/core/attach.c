@@ -33,7 +33,8 @@ curator_attached_free (CuratorAttachment *attached)
 {
   while (attached != NULL) {
     CuratorAttachment *next = attached->next;
-    attached->type->clear (attached->data);
+    if (attached->type->clear != NULL)
+      attached->type->clear (attached->data);
     g_free (attached);
     attached = next;
   }

@@ -11,8 +11,8 @@ typedef struct _CuratorAttachment CuratorAttachment;
 typedef struct
 {
   gsize size;
-  void (*clear) (
-      gpointer data); /* called when no other thread knows the client or session any more */
+  /* Called when no other thread knows the client or session any more. May be NULL. */
+  void (*clear) (gpointer data);
 } CuratorAttachmentType;
 
 /* The owner's data: all zero at first. */

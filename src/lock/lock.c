@@ -189,6 +189,8 @@ acquire_first (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, 
 
   if (lock->client != NULL && !curator_client_check_forked (lock->client, error))
     return FALSE;
+  /* Once, not for each step. */
+  CURATOR_INSIDE_GATE;
   if (lock->klass->reenter != NULL && lock->klass->reenter (lock, owner, &local)) {
     if (local == NULL)
       return TRUE;

@@ -174,18 +174,10 @@ typedef struct
   CuratorTimer *timer CURATOR_GUARDED;
 } Unwatched;
 
-static void
-clear_unwatched (gpointer data)
-{
-  const Unwatched *unwatched = data;
-  curator_not_shared ();
-  g_assert (unwatched->leases.length == 0);
-}
-
 static CURATOR_LOCKED Unwatched *
 unwatched_of (CuratorClient *client)
 {
-  static const CuratorAttachmentType type = { sizeof (Unwatched), clear_unwatched };
+  static const CuratorAttachmentType type = { sizeof (Unwatched), NULL };
   return curator_attached (&client->attached, &type);
 }
 

@@ -35,7 +35,8 @@ curator_node_request_renew_guid (CuratorNodeRequest *request, CuratorClient *cli
     return;
   gsize length;
   const char *address = g_bytes_get_data (client->default_data, &length);
-  g_autofree char *uuid = curator_uuid_new (client->ops);
+  char uuid[CURATOR_UUID_SIZE];
+  curator_uuid_write (client, uuid);
   g_autofree char *payload = g_strdup_printf ("%.*s %s", (int) length, address, uuid);
 
   curator_node_request_set_data (request, payload, strlen (payload));

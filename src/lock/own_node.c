@@ -173,7 +173,8 @@ curator_own_node_create (CuratorOwnNode *node)
   const int mode = (node->request->is_ephemeral ? 1 : 0) | (node->request->is_sequential ? 2 : 0);
 
   if (node->request->protected_ && node->prefix == NULL) {
-    g_autofree char *uuid = curator_uuid_new (node->session->client->ops);
+    char uuid[CURATOR_UUID_SIZE];
+    curator_uuid_write (node->session->client, uuid);
     node->prefix = g_strconcat (CURATOR_PROTECTED_NAME, uuid, "-", NULL);
   }
   choose_payload (node);

@@ -1,7 +1,9 @@
 /* Random UUIDs, by which a client recognizes its own nodes. */
 #pragma once
 
-#include "core/zk_ops.h"
+#include "core/client-record.h"
 
-/* A version 4 UUID in lower case; free with g_free(). */
-char *curator_uuid_new (CuratorZkOps *ops);
+#define CURATOR_UUID_SIZE (36 + 1)
+
+/* A version 4 UUID in lower case. */
+void curator_uuid_write (CuratorClient *client, char uuid[CURATOR_UUID_SIZE]) CURATOR_LOCKED;
