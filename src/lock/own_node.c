@@ -68,8 +68,10 @@ name_of (const CuratorOwnNode *node)
 static CURATOR_LOCKED char *
 path_to_create (const CuratorOwnNode *node)
 {
-  return g_strconcat (node->internals->base, "/", node->prefix != NULL ? node->prefix : "",
-                      name_of (node), NULL);
+  const char *base = node->internals->base;
+  /* The parent of a fixed node may be the root. */
+  return g_strconcat (base, g_str_equal (base, "/") ? "" : "/",
+                      node->prefix != NULL ? node->prefix : "", name_of (node), NULL);
 }
 
 /* --- wanted and created ----------------------------------------------------------------------- */
