@@ -164,12 +164,6 @@ curator_attempt_decide (Attempt *attempt, const struct String_vector *children,
     ask_user_driver_later (attempt, children);
     return;
   }
-  /* Most locks are free: the list of one has nothing to sort. */
-  if (children->count == 1 && g_str_equal (children->data[0], own)) {
-    attempt->ahead_is_being_deleted = FALSE;
-    curator_attempt_apply_verdict (attempt, &(CuratorVerdict){ .kind = VERDICT_GRANTED });
-    return;
-  }
   CuratorQueue *queue = curator_sorted_list_get (list, children, internals);
   const CuratorVerdict verdict = curator_judge (internals, internals->max_leases, own, queue);
   attempt->ahead_is_being_deleted =
