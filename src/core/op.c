@@ -17,6 +17,7 @@ gpointer
 curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client,
                   gint64 deadline_us, CuratorOpDone done, gpointer data)
 {
+  /* glibc's calloc () does not take a block that the thread has just freed. */
   CuratorOp *op = memset (g_malloc (size), 0, size);
   curator_refs_init (&op->refs);
   curator_refs_inc (&op->refs);

@@ -12,7 +12,6 @@
 #include "lock/attempt-private.h"
 
 #include "base/container.h"
-#include "base/fork_gate.h"
 #include "base/path.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
@@ -325,11 +324,8 @@ curator_lock_internals_attempt (CuratorLockInternals *internals, const CuratorAt
 {
   CuratorAttemptSpec described = *spec;
 
-  if (spec->request == NULL && internals->driver->funcs.creates_the_lock != NULL) {
-    const guint depth = curator_gate_suspend ();
+  if (spec->request == NULL && internals->driver->funcs.creates_the_lock != NULL)
     described.request = curator_node_request_ask (internals);
-    curator_gate_resume (depth);
-  }
   return CURATOR_WITH_MUTEX (internals->client,
                              curator_lock_internals_attempt_locked (internals, &described));
 }

@@ -189,8 +189,6 @@ acquire_first (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, 
 
   if (lock->client != NULL && !curator_client_check_forked (lock->client, error))
     return FALSE;
-  /* Once, not for each step. */
-  CURATOR_INSIDE_GATE;
   if (lock->klass->reenter != NULL && lock->klass->reenter (lock, owner, &local)) {
     if (local == NULL)
       return TRUE;
@@ -256,8 +254,6 @@ release_last (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, G
     return FALSE;
   if (lock->client == NULL)
     return TRUE;
-  /* Once, not for each step. */
-  CURATOR_INSIDE_GATE;
   curator_await_init (&await, lock->client);
   CuratorOp *op = curator_release_new (lock->client, timeout_ms, curator_await_done, &await);
   lock->klass->release (lock, curator_thread_id (), op);

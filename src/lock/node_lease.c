@@ -188,19 +188,19 @@ stop_waiting_for_watch (CuratorLease *lease)
     g_queue_unlink (&unwatched_of (lease->client)->leases, &lease->unwatched);
 }
 
+static void watch_due_nodes (gpointer data) CURATOR_LOCKED;
+
 /* The timer goes on when no hold waits any more: the next one need not set it. */
 static CURATOR_LOCKED void
-await_first (CuratorClient *client, CuratorWork on_due)
+await_first (CuratorClient *client)
 {
   Unwatched *unwatched = unwatched_of (client);
   if (unwatched->timer == NULL && unwatched->leases.length > 0) {
     const CuratorLease *first = unwatched->leases.head->data;
-    unwatched->timer =
-        curator_timer_add (client, CURATOR_CLOCK_RUNNING, first->watch_at_us, on_due, client);
+    unwatched->timer = curator_timer_add (client, CURATOR_CLOCK_RUNNING, first->watch_at_us,
+                                          watch_due_nodes, client);
   }
 }
-
-static void watch_due_nodes (gpointer data) CURATOR_LOCKED;
 
 /* After the grant the lease has the watch of the attempt, if there is one. Without a watch, because
  * the session has none left or none is needed yet, it waits. */
@@ -223,7 +223,7 @@ watch_own_node (CuratorLease *lease, gboolean is_due)
   lease->watch_at_us = curator_locked_now_us (lease->client) + OWN_WATCH_AFTER_US;
   lease->unwatched.data = lease;
   g_queue_push_tail_link (&unwatched_of (lease->client)->leases, &lease->unwatched);
-  await_first (lease->client, watch_due_nodes);
+  await_first (lease->client);
 }
 
 static CURATOR_LOCKED void
@@ -239,7 +239,7 @@ watch_due_nodes (gpointer data)
     stop_waiting_for_watch (first);
     watch_own_node (first, TRUE);
   }
-  await_first (client, watch_due_nodes);
+  await_first (client);
 }
 
 /* A persistent node outlives its session. Closing the client ends the hold, but leaves the node

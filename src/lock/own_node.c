@@ -68,10 +68,9 @@ name_of (const CuratorOwnNode *node)
 static CURATOR_LOCKED char *
 path_to_create (const CuratorOwnNode *node)
 {
-  const char *base = node->internals->base;
-  /* The parent of a fixed node may be the root. */
-  return g_strconcat (base, g_str_equal (base, "/") ? "" : "/",
-                      node->prefix != NULL ? node->prefix : "", name_of (node), NULL);
+  g_autofree char *leaf =
+      g_strconcat (node->prefix != NULL ? node->prefix : "", name_of (node), NULL);
+  return curator_path_join (node->internals->base, leaf);
 }
 
 /* --- wanted and created ----------------------------------------------------------------------- */

@@ -52,8 +52,8 @@ needs_are_met (const char *path)
   g_autoptr (GError) error = NULL;
   pthread_attr_t attributes;
 
-  /* One for all threads: for a moment malloc() takes 64 MB of addresses for another one, and threads
-   * that need memory meanwhile get none below a limit. */
+  /* For another arena malloc () takes 64 MB of addresses, if only for a moment. Below "ulimit -v" a
+   * thread that needs memory in that moment gets none. */
   mallopt (M_ARENA_MAX, 1);
   /* The same for every thread of the process, whatever "ulimit -s" says. */
   pthread_attr_init (&attributes);
