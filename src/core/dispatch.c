@@ -53,8 +53,7 @@ CuratorDispatch *
 curator_dispatch_new (void)
 {
   CuratorDispatch *dispatch = g_new0 (CuratorDispatch, 1);
-  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
-    dispatch->timers.queues[clock] = g_sequence_new (g_free);
+  curator_timers_init (&dispatch->timers);
   dispatch->alarm = (CuratorAlarm){ -1, -1 };
   for (int lane = 0; lane < CURATOR_N_LANES; lane++) {
     g_queue_init (&dispatch->jobs[lane]);
@@ -71,8 +70,7 @@ curator_dispatch_free (CuratorDispatch *dispatch)
       g_free (g_queue_pop_head (&dispatch->jobs[lane]));
     pthread_cond_destroy (&dispatch->work_added[lane]);
   }
-  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
-    g_sequence_free (dispatch->timers.queues[clock]);
+  curator_timers_clear (&dispatch->timers);
   curator_alarm_close (&dispatch->alarm);
   g_free (dispatch);
 }
@@ -105,7 +103,7 @@ void
 curator_timer_cancel (CuratorClient *client, CuratorTimer **timer)
 {
   if (*timer != NULL) {
-    g_sequence_remove ((*timer)->place);
+    curator_timers_remove (&client->dispatch->timers, *timer);
     *timer = NULL;
   }
 }
@@ -213,7 +211,7 @@ step_and_unlock (CuratorClient *client, CuratorLane lane)
     CuratorTimer *first = curator_timers_first (&client->dispatch->timers, client, &due_us);
     g_assert (first != NULL);
     const CuratorTimer timer = *first;
-    g_sequence_remove (first->place);
+    curator_timers_remove (&client->dispatch->timers, first);
     timer.func (timer.data);
     curator_client_unlock (client);
     return TRUE;

@@ -29,20 +29,16 @@ typedef struct
   GHashTable *lock_data CURATOR_GUARDED;
 } CuratorMutex;
 
+/* It begins with the attempt. If that grants the lock to a thread, it enters the table. */
 typedef struct
 {
-  guint64 owner; /* first: the table's key */
+  guint64 owner; /* first: the table's key; 0: a lease alone is wanted */
   guint64 count CURATOR_GUARDED;
-  CuratorLease *lease;
-} LockData;
-
-typedef struct
-{
-  CuratorLock *lock; /* a reference */
-  guint64 owner;
+  CuratorLease *lease; /* NULL before the grant */
+  CuratorLock *lock;   /* a reference until the attempt has ended */
   CuratorOpDone done;
   gpointer data;
-} PendingAcquire;
+} LockData;
 
 static void
 free_lock_data (gpointer data)
@@ -75,11 +71,11 @@ is_held (const LockData *hold)
 static CURATOR_LOCKED void
 record_hold (CuratorLease *lease, gpointer data)
 {
-  const PendingAcquire *pending = data;
-  CuratorMutex *mutex = (CuratorMutex *) pending->lock;
-  LockData *hold = g_new (LockData, 1);
+  LockData *hold = data;
+  CuratorMutex *mutex = (CuratorMutex *) hold->lock;
 
-  *hold = (LockData){ .owner = pending->owner, .count = 1, .lease = lease };
+  hold->count = 1;
+  hold->lease = lease;
   if (mutex->lock_data == NULL)
     mutex->lock_data = g_steal_pointer (
         (GHashTable **) curator_attached (&mutex->lock.client->attached, &spare_table));
@@ -88,13 +84,19 @@ record_hold (CuratorLease *lease, gpointer data)
   g_hash_table_insert (mutex->lock_data, &hold->owner, hold);
 }
 
+/* Who is told may release the hold at once. */
 static void
-on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
+on_attempted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
-  PendingAcquire *pending = data;
-  pending->done (op, result, error, pending->data);
-  curator_lock_unref (pending->lock);
-  g_free (pending);
+  LockData *hold = data;
+  CuratorLock *lock = hold->lock;
+  const CuratorOpDone done = hold->done;
+  gpointer done_data = hold->data;
+
+  if (hold->lease == NULL)
+    g_free (hold);
+  done (op, result, error, done_data);
+  curator_lock_unref (lock);
 }
 
 static CURATOR_UNLOCKED gboolean
@@ -128,11 +130,13 @@ mutex_acquire (CuratorLock *lock, guint64 owner, const CuratorAttemptSpec *spec)
     if (ours.request == NULL)
       return curator_lock_refused_op (lock->client, error, spec);
   }
-  PendingAcquire *pending = g_new (PendingAcquire, 1);
-  *pending = (PendingAcquire){ curator_lock_ref (lock), owner, spec->done, spec->data };
+  LockData *hold = g_new (LockData, 1);
+  *hold = (LockData){
+    .owner = owner, .lock = curator_lock_ref (lock), .done = spec->done, .data = spec->data
+  };
   ours.granted = owner != 0 ? record_hold : NULL;
-  ours.done = on_granted;
-  ours.data = pending;
+  ours.done = on_attempted;
+  ours.data = hold;
   return curator_lock_internals_attempt (lock->internals, &ours);
 }
 
