@@ -70,7 +70,7 @@ typedef struct
   gint64 grant_ns;
 } Duel;
 
-/* A holds and B waits when it returns. */
+/* A holds and B waits when it returns, unless A has lost its hold already. */
 void duel_start (Lab *lab, Duel *duel);
 /* Makes A release the lock if it still holds, waits for B's grant, ends both, asserts that A knew
  * before B's grant, and prints and records the figures. */
