@@ -53,7 +53,8 @@ CuratorDispatch *
 curator_dispatch_new (void)
 {
   CuratorDispatch *dispatch = g_new0 (CuratorDispatch, 1);
-  curator_timers_init (&dispatch->timers);
+  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
+    dispatch->timers.queues[clock] = g_sequence_new (g_free);
   dispatch->alarm = (CuratorAlarm){ -1, -1 };
   for (int lane = 0; lane < CURATOR_N_LANES; lane++) {
     g_queue_init (&dispatch->jobs[lane]);
@@ -70,7 +71,8 @@ curator_dispatch_free (CuratorDispatch *dispatch)
       g_free (g_queue_pop_head (&dispatch->jobs[lane]));
     pthread_cond_destroy (&dispatch->work_added[lane]);
   }
-  curator_timers_clear (&dispatch->timers);
+  for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
+    g_sequence_free (dispatch->timers.queues[clock]);
   curator_alarm_close (&dispatch->alarm);
   g_free (dispatch);
 }
@@ -103,7 +105,7 @@ void
 curator_timer_cancel (CuratorClient *client, CuratorTimer **timer)
 {
   if (*timer != NULL) {
-    curator_timers_remove (&client->dispatch->timers, *timer);
+    g_sequence_remove ((*timer)->place);
     *timer = NULL;
   }
 }
@@ -211,7 +213,7 @@ step_and_unlock (CuratorClient *client, CuratorLane lane)
     CuratorTimer *first = curator_timers_first (&client->dispatch->timers, client, &due_us);
     g_assert (first != NULL);
     const CuratorTimer timer = *first;
-    curator_timers_remove (&client->dispatch->timers, first);
+    g_sequence_remove (first->place);
     timer.func (timer.data);
     curator_client_unlock (client);
     return TRUE;

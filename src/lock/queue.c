@@ -18,8 +18,8 @@
 #define N_DIGITS 10 /* of a number that is not negative */
 /* Numbers for each node, at most, where they are ordered by their places. */
 #define MAX_SPREAD 4
-/* So many nodes are sorted on the stack, and not searched for by number. */
-#define FEW 8
+/* So many nodes are sorted on the stack. */
+#define ENTRIES_ON_STACK 8
 
 typedef struct
 {
@@ -226,8 +226,8 @@ curator_queue_init (CuratorQueue *queue, const char *const *children, gsize n_ch
   *queue = (CuratorQueue){ 0 };
   if (n_children == 0)
     return;
-  Entry few[FEW];
-  g_autofree Entry *many = n_children > FEW ? g_new (Entry, n_children) : NULL;
+  Entry few[ENTRIES_ON_STACK];
+  g_autofree Entry *many = n_children > ENTRIES_ON_STACK ? g_new (Entry, n_children) : NULL;
   Entry *entries = many != NULL ? many : few;
   gsize n = collect_entries (queue, entries, children, n_children, key, user_data);
 
@@ -313,8 +313,8 @@ curator_queue_index_of (const CuratorQueue *queue, const char *name)
   g_return_val_if_fail (queue != NULL && name != NULL, -1);
   const gsize length = strlen (name);
   gint64 number = 0;
-  /* Negative numbers do not rise with the order. In a short queue a search saves nothing. */
-  const gboolean rises = queue->n_names > FEW && !queue->irregular && length >= N_DIGITS
+  /* Negative numbers do not rise with the order. */
+  const gboolean rises = !queue->irregular && length >= N_DIGITS
                          && curator_queue_parse_number (name + length - N_DIGITS, &number);
 
   for (gsize i = rises ? lower_bound (queue, number) : 0;
