@@ -42,44 +42,32 @@ static struct
 static atomic_bool is_closed;
 static pthread_mutex_t closing = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint last_number;
-typedef struct
-{
-  guint number;     /* 0: none yet */
-  guint depth;      /* of its passages */
-  guint suspended;  /* passages that it has left for a wait */
-  int cancel_state; /* before it entered */
-  bool is_watched;  /* its end is */
-  bool is_ending;
-  int turn; /* of end_key */
-} Thread;
-
+static _Thread_local guint number;     /* of the calling thread; 0: none yet */
+static _Thread_local guint depth;      /* of the calling thread's passages */
+static _Thread_local guint suspended;  /* passages that the calling thread has left for a wait */
+static _Thread_local int cancel_state; /* of the calling thread, before it entered */
+static _Thread_local bool is_watched;  /* the end of the calling thread */
+static _Thread_local bool is_ending;   /* the calling thread */
+static _Thread_local int turn;         /* of end_key on the calling thread */
 static pthread_key_t end_key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_once_t end_once = PTHREAD_ONCE_INIT;
 static Hook hooks[MOST_HOOKS]; /* guarded by closing */
 static guint n_hooks;
 
-/* Not inlined: the compiler would look the thread up again for each member. */
-G_NO_INLINE static Thread *
-calling_thread (void)
-{
-  static _Thread_local Thread thread;
-  return &thread;
-}
-
 static atomic_uint *
-counter_of (Thread *thread)
+own_counter (void)
 {
-  if (G_UNLIKELY (thread->number == 0))
-    thread->number = atomic_fetch_add (&last_number, 1) + 1;
-  return &inside[thread->number % N_COUNTERS].n;
+  if (G_UNLIKELY (number == 0))
+    number = atomic_fetch_add (&last_number, 1) + 1;
+  return &inside[number % N_COUNTERS].n;
 }
 
 /* FALSE: it is closed. */
 static gboolean
-try_enter (Thread *thread)
+try_enter (void)
 {
-  atomic_uint *counter = counter_of (thread);
+  atomic_uint *counter = own_counter ();
 
   atomic_fetch_add (counter, 1);
   if (G_LIKELY (!atomic_load (&is_closed)))
@@ -95,28 +83,22 @@ wait_for_fork (void)
   pthread_mutex_unlock (&closing);
 }
 
-/* The thread has passed. It ends with what it holds: nobody cancels it inside. */
+/* The calling thread has passed. It ends with what it holds: nobody cancels it inside. */
 static void
-begin_passage (Thread *thread)
+begin_passage (void)
 {
-  if (thread->depth++ == 0 && thread->suspended == 0)
-    pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &thread->cancel_state);
-}
-
-static void
-end_passage (Thread *thread)
-{
-  if (--thread->depth == 0) {
-    atomic_fetch_sub (counter_of (thread), 1);
-    if (thread->suspended == 0)
-      pthread_setcancelstate (thread->cancel_state, NULL);
-  }
+  if (depth++ == 0 && suspended == 0)
+    pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
 }
 
 void
 curator_gate_leave (void)
 {
-  end_passage (calling_thread ());
+  if (--depth == 0) {
+    atomic_fetch_sub (own_counter (), 1);
+    if (suspended == 0)
+      pthread_setcancelstate (cancel_state, NULL);
+  }
 }
 
 /* GLib frees what it has for the thread. Whoever forks may wait for its end, so it does not wait
@@ -124,32 +106,29 @@ curator_gate_leave (void)
 static void
 enter_to_end (void *unused)
 {
-  Thread *thread = calling_thread ();
   gulong waited_us = 0;
 
-  if (thread->is_ending || getpid () == gettid ())
+  if (is_ending || getpid () == gettid ())
     return;
-  thread->is_ending = true;
-  while (thread->depth == 0 && !try_enter (thread)) {
+  is_ending = true;
+  while (depth == 0 && !try_enter ()) {
     if (waited_us >= PATIENCE_US)
       return;
     g_usleep (LONGEST_US);
     waited_us += LONGEST_US;
   }
-  begin_passage (thread);
+  begin_passage ();
 }
 
 static void
 take_turn (void *data)
 {
-  Thread *thread = calling_thread ();
-
   enter_to_end (NULL);
-  if (++thread->turn < LAST_TURN) {
+  if (++turn < LAST_TURN) {
     pthread_setspecific (end_key, data);
-  } else if (thread->is_ending && thread->depth > 0) {
-    thread->depth = 1;
-    end_passage (thread);
+  } else if (is_ending && depth > 0) {
+    depth = 1;
+    curator_gate_leave ();
   }
 }
 
@@ -161,42 +140,35 @@ create_end_key (void)
 
 /* Not of the first thread of a process. */
 static void
-watch_end (Thread *thread)
+watch_end (void)
 {
-  thread->is_watched = true;
+  is_watched = true;
   if (getpid () == gettid ())
     return;
   pthread_once (&end_once, create_end_key);
-  if (pthread_setspecific (end_key, thread) == 0 && __cxa_thread_atexit_impl != NULL)
+  if (pthread_setspecific (end_key, &is_watched) == 0 && __cxa_thread_atexit_impl != NULL)
     __cxa_thread_atexit_impl (enter_to_end, NULL, &end_once);
-}
-
-static void
-enter (Thread *thread)
-{
-  while (thread->depth == 0 && !try_enter (thread))
-    wait_for_fork ();
-  begin_passage (thread);
-  if (G_UNLIKELY (!thread->is_watched))
-    watch_end (thread);
 }
 
 void
 curator_gate_enter (void)
 {
-  enter (calling_thread ());
+  while (depth == 0 && !try_enter ())
+    wait_for_fork ();
+  begin_passage ();
+  if (G_UNLIKELY (!is_watched))
+    watch_end ();
 }
 
 guint
 curator_gate_suspend (void)
 {
-  Thread *thread = calling_thread ();
-  const guint before = thread->depth;
+  const guint before = depth;
 
   if (before > 0) {
-    thread->suspended++;
-    thread->depth = 1;
-    end_passage (thread);
+    suspended++;
+    depth = 1;
+    curator_gate_leave ();
   }
   return before;
 }
@@ -205,10 +177,9 @@ void
 curator_gate_resume (guint before)
 {
   if (before > 0) {
-    Thread *thread = calling_thread ();
-    enter (thread);
-    thread->depth = before;
-    thread->suspended--;
+    curator_gate_enter ();
+    depth = before;
+    suspended--;
   }
 }
 
@@ -216,18 +187,17 @@ curator_gate_resume (guint before)
 int
 curator_gate_cond_wait (pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
 {
-  Thread *thread = calling_thread ();
   const guint before = curator_gate_suspend ();
   const int result =
       until != NULL ? pthread_cond_timedwait (cond, mutex, until) : pthread_cond_wait (cond, mutex);
 
-  while (before > 0 && !try_enter (thread)) {
+  while (before > 0 && !try_enter ()) {
     pthread_mutex_unlock (mutex);
     wait_for_fork ();
     pthread_mutex_lock (mutex);
   }
-  thread->depth = before;
-  thread->suspended -= before > 0 ? 1 : 0;
+  depth = before;
+  suspended -= before > 0 ? 1 : 0;
   return result;
 }
 
@@ -238,14 +208,13 @@ count_others (void)
 
   for (guint i = 0; i < N_COUNTERS; i++)
     n += atomic_load (&inside[i].n);
-  return calling_thread ()->depth > 0 ? n - 1 : n;
+  return depth > 0 ? n - 1 : n;
 }
 
 /* What a hook or another library's handler calls meanwhile must not wait for this thread. */
 static void
 before_fork (void)
 {
-  Thread *thread = calling_thread ();
   gulong waited_us = 0;
 
   pthread_mutex_lock (&closing);
@@ -255,8 +224,8 @@ before_fork (void)
     g_usleep (pause_us);
     waited_us += pause_us;
   }
-  atomic_fetch_add (counter_of (thread), thread->depth == 0 ? 1 : 0);
-  begin_passage (thread);
+  atomic_fetch_add (own_counter (), depth == 0 ? 1 : 0);
+  begin_passage ();
   for (guint i = 0; i < n_hooks; i++)
     hooks[i].before ();
 }
@@ -283,7 +252,7 @@ in_child (void)
 {
   for (guint i = 0; i < N_COUNTERS; i++)
     atomic_store (&inside[i].n, 0);
-  atomic_store (counter_of (calling_thread ()), 1);
+  atomic_store (own_counter (), 1);
   for (guint i = n_hooks; i > 0; i--)
     hooks[i - 1].in_child ();
   open_gate ();

@@ -83,25 +83,21 @@ gboolean
 curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable, gpointer *result,
                   GError **error)
 {
-  CuratorSeat *seat = await->seat;
-  int cancel_state;
-
   /* The await lies on this thread's stack, so it must not be cancelled before the operation
    * ends. */
-  pthread_setcancelstate (PTHREAD_CANCEL_DISABLE, &cancel_state);
+  CURATOR_INSIDE_GATE;
   const gulong handler = cancellable != NULL ? curator_op_connect (op, cancellable) : 0;
+  CuratorSeat *seat = await->seat;
+
   const guint depth = curator_gate_suspend ();
   pthread_mutex_lock (&seat->mutex);
   while (!await->done)
     await->ops->wait (await->ops, &seat->cond, &seat->mutex);
   pthread_mutex_unlock (&seat->mutex);
   curator_gate_resume (depth);
-  if (handler != 0) {
-    CURATOR_INSIDE_GATE;
+  if (handler != 0)
     g_cancellable_disconnect (cancellable, handler);
-  }
   curator_op_unref (op);
-  pthread_setcancelstate (cancel_state, NULL);
   if (await->error != NULL) {
     g_propagate_error (error, await->error);
     return FALSE;

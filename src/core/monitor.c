@@ -11,20 +11,11 @@
 #include "base/threads.h"
 #include "core/client-record.h"
 
-typedef struct
-{
-  CuratorClient *locked; /* the client whose mutex it holds */
-  guint n_unlocking;     /* its unlocks that run something, one inside the other */
-  CuratorLast *lasts;    /* what comes behind that */
-} Thread;
-
-/* Not inlined: the compiler would look the thread up again for each member. */
-G_NO_INLINE static Thread *
-calling_thread (void)
-{
-  static _Thread_local Thread thread;
-  return &thread;
-}
+/* The client whose mutex this thread holds. */
+static _Thread_local CuratorClient *locked_client;
+/* How many unlocks of this thread run something, one inside the other; and what comes behind it. */
+static _Thread_local guint n_unlocking;
+static _Thread_local CuratorLast *lasts;
 
 void
 curator_client_memory_ref (CuratorClient *client)
@@ -42,21 +33,19 @@ curator_client_memory_unref (CuratorClient *client)
 CuratorClient *
 curator_locked_client (void)
 {
-  return calling_thread ()->locked;
+  return locked_client;
 }
 
 void
 curator_client_at_last (CuratorLast *last, void (*func) (CuratorLast *last))
 {
-  Thread *thread = calling_thread ();
-
-  if (thread->n_unlocking == 0) {
+  if (n_unlocking == 0) {
     func (last);
     return;
   }
   last->func = func;
-  last->next = thread->lasts;
-  thread->lasts = last;
+  last->next = lasts;
+  lasts = last;
 }
 
 /* The analysis does not know that pthread_mutex_lock() takes it. */
@@ -65,25 +54,23 @@ curator_client_lock (CuratorClient *client)
 {
   curator_gate_enter ();
   pthread_mutex_lock (&client->mutex);
-  calling_thread ()->locked = client;
+  locked_client = client;
 }
 
 void CURATOR_NOT_ANALYSED
 curator_client_unlock (CuratorClient *client)
 {
-  Thread *thread = calling_thread ();
   CuratorLast *before;
-
   while ((before = client->unlock.before) != NULL) {
     client->unlock.before = before->next;
     before->func (before);
   }
   const CuratorAfter first = client->unlock.first;
   client->unlock = (CuratorUnlock){ 0 };
-  thread->locked = NULL;
+  locked_client = NULL;
   pthread_mutex_unlock (&client->mutex);
 
-  thread->n_unlocking++;
+  n_unlocking++;
   if (first.func != NULL)
     first.func (first.data);
   for (CuratorAfter *after = first.next; after != NULL;) {
@@ -92,9 +79,9 @@ curator_client_unlock (CuratorClient *client)
     g_free (after);
     after = next;
   }
-  thread->n_unlocking--;
-  for (CuratorLast *last; thread->n_unlocking == 0 && (last = thread->lasts) != NULL;) {
-    thread->lasts = last->next;
+  n_unlocking--;
+  for (CuratorLast *last; n_unlocking == 0 && (last = lasts) != NULL;) {
+    lasts = last->next;
     last->func (last);
   }
   curator_gate_leave ();
@@ -199,7 +186,7 @@ curator_client_deadline (CuratorClient *client, gint64 timeout_ms)
     return CURATOR_NO_TIME_US;
   if (wait_ms < 0)
     return G_MAXINT64;
-  const gint64 now_us = calling_thread ()->locked == client ? curator_locked_now_us (client)
-                                                            : curator_client_now_us (client);
+  const gint64 now_us =
+      locked_client == client ? curator_locked_now_us (client) : curator_client_now_us (client);
   return wait_ms > (G_MAXINT64 - now_us) / 1000 ? G_MAXINT64 : now_us + wait_ms * 1000;
 }

@@ -18,8 +18,10 @@
 #include "core/zk_error.h"
 #include "lock/own_watch.h"
 #include "lock/queue.h"
+#include "lock/wire.h"
 #include "nodes/deletion.h"
 #include "nodes/reaper.h"
+#include "nodes/uuid.h"
 #include "session/heartbeat.h"
 #include "session/lease_clock.h"
 
@@ -56,12 +58,6 @@ is_identifiable (const CuratorOwnNode *node)
          || (node->request->has_guid && node->payload == node->request->data);
 }
 
-static CURATOR_LOCKED const char *
-prefix_of (const CuratorOwnNode *node)
-{
-  return *node->prefix != '\0' ? node->prefix : NULL;
-}
-
 /* Without prefix and number. */
 static const char *
 name_of (const CuratorOwnNode *node)
@@ -72,7 +68,8 @@ name_of (const CuratorOwnNode *node)
 static CURATOR_LOCKED char *
 path_to_create (const CuratorOwnNode *node)
 {
-  g_autofree char *leaf = g_strconcat (node->prefix, name_of (node), NULL);
+  g_autofree char *leaf =
+      g_strconcat (node->prefix != NULL ? node->prefix : "", name_of (node), NULL);
   return curator_path_join (node->internals->base, leaf);
 }
 
@@ -133,7 +130,7 @@ adopt (CuratorOwnNode *node, const char *path, gint64 czxid, gint64 checked_us)
   node->may_exist = FALSE;
   node->n_lost = 0;
   node->path = g_strdup (path);
-  *node->prefix = '\0';
+  g_clear_pointer (&node->prefix, g_free);
   node->stake = (CuratorStake){ .path = node->path,
                                 .needs_read = !node->request->protected_,
                                 .changed = on_stake_changed,
@@ -176,10 +173,10 @@ curator_own_node_create (CuratorOwnNode *node)
   /* ZOO_EPHEMERAL and ZOO_SEQUENCE. */
   const int mode = (node->request->is_ephemeral ? 1 : 0) | (node->request->is_sequential ? 2 : 0);
 
-  if (node->request->protected_ && prefix_of (node) == NULL) {
-    char *uuid = g_stpcpy (node->prefix, CURATOR_PROTECTED_NAME);
+  if (node->request->protected_ && node->prefix == NULL) {
+    char uuid[CURATOR_UUID_SIZE];
     curator_uuid_write (node->session->client, uuid);
-    strcpy (uuid + CURATOR_UUID_SIZE - 1, "-");
+    node->prefix = g_strconcat (CURATOR_PROTECTED_NAME, uuid, "-", NULL);
   }
   choose_payload (node);
   g_autofree char *path = path_to_create (node);
@@ -221,7 +218,7 @@ on_candidate_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   node->in_flight = NULL;
   if (rc != ZOK && rc != ZNONODE) {
     node->klass->failed (node, rc, "reading the node in");
-  } else if (rc == ZOK && (prefix_of (node) != NULL || matches_unknown_create (node, path, reply))
+  } else if (rc == ZOK && (node->prefix != NULL || matches_unknown_create (node, path, reply))
              && reply->stat->ephemeralOwner == curator_own_node_owner (node)) {
     /* The server that has shown it has carried out all that was proven before. */
     adopt (node, path, reply->stat->czxid, curator_session_evidence (node->session)->proof_us);
@@ -244,7 +241,7 @@ read_next_candidate (CuratorOwnNode *node)
   }
   node->may_exist = FALSE;
   g_free (node->lost_prefix);
-  node->lost_prefix = g_strdup (prefix_of (node));
+  node->lost_prefix = g_strdup (node->prefix);
   node->klass->absent (node);
 }
 
@@ -273,14 +270,14 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   node->candidates = g_ptr_array_new_with_free_func (g_free);
   for (int i = 0; rc == ZOK && i < reply->children->count; i++) {
     const char *name = reply->children->data[i];
-    if (prefix_of (node) != NULL ? g_str_has_prefix (name, node->prefix)
-                                 : curator_path_is_numbered (name, name_of (node)))
+    if (node->prefix != NULL ? g_str_has_prefix (name, node->prefix)
+                             : curator_path_is_numbered (name, name_of (node)))
       g_ptr_array_add (node->candidates, curator_path_join (node->internals->base, name));
   }
   /* Our own names differ only in their numbers. A user's driver is not called with the mutex
    * held. */
   g_ptr_array_sort (node->candidates, curator_compare_strings);
-  while (prefix_of (node) != NULL && node->candidates->len > 1) {
+  while (node->prefix != NULL && node->candidates->len > 1) {
     const guint last = node->candidates->len - 1;
     curator_deletion_start (curator_deletion_new (node->internals->client,
                                                   g_ptr_array_index (node->candidates, last), 0, 0),
@@ -298,7 +295,7 @@ on_quorum_reached (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   node->in_flight = NULL;
   if (rc != ZOK && rc != ZNONODE)
     node->klass->failed (node, rc, "looking for our node in");
-  else if (!node->request->is_sequential && prefix_of (node) == NULL)
+  else if (!node->request->is_sequential && node->prefix == NULL)
     curator_own_node_check_owner (node);
   else
     node->in_flight =
@@ -386,7 +383,7 @@ curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
   CuratorClient *client = node->internals->client;
   const CuratorUnknownCreate unknown = { .parent = node->internals->base,
                                          .prefix = node->lost_prefix != NULL ? node->lost_prefix
-                                                                             : prefix_of (node),
+                                                                             : node->prefix,
                                          .name = name_of (node),
                                          .sequential = node->request->is_sequential,
                                          .identifiable = is_identifiable (node),
@@ -410,7 +407,7 @@ curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
   node->may_exist = FALSE;
   g_clear_pointer (&node->lost_prefix, g_free);
   g_clear_pointer (&node->candidates, g_ptr_array_unref);
-  *node->prefix = '\0';
+  g_clear_pointer (&node->prefix, g_free);
   return g_steal_pointer (&node->path);
 }
 

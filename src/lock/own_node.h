@@ -4,13 +4,8 @@
 #include "base/guards.h"
 #include "lock/lease-private.h"
 #include "lock/lock_internals-private.h"
-#include "lock/wire.h"
-#include "nodes/uuid.h"
 #include "session/request.h"
 #include "session/stakes.h"
-
-/* "_c_<uuid>-" */
-#define CURATOR_PREFIX_SIZE (sizeof CURATOR_PROTECTED_NAME - 1 + CURATOR_UUID_SIZE + 1)
 
 typedef struct _CuratorOwnNode CuratorOwnNode;
 
@@ -43,8 +38,8 @@ struct _CuratorOwnNode
   CuratorLockInternals *internals;         /* the owner has a reference */
   CuratorNodeRequest *request;             /* its own, or the shared default */
   CuratorSession *session CURATOR_GUARDED; /* the one that it belongs to: a reference; or NULL */
-  char prefix[CURATOR_PREFIX_SIZE] CURATOR_GUARDED; /* if protected; "" once it exists */
-  char *lost_prefix CURATOR_GUARDED; /* of a create that was lost and not found; or NULL */
+  char *prefix CURATOR_GUARDED;            /* "_c_<uuid>-", if protected; NULL once it exists */
+  char *lost_prefix CURATOR_GUARDED;       /* of a create that was lost and not found; or NULL */
   GBytes *payload CURATOR_GUARDED;
   char *path CURATOR_GUARDED;                /* full; NULL until it exists */
   CuratorRequest *in_flight CURATOR_GUARDED; /* never more than one; or NULL */

@@ -29,16 +29,20 @@ typedef struct
   GHashTable *lock_data CURATOR_GUARDED;
 } CuratorMutex;
 
-/* It begins with the attempt. If that grants the lock to a thread, it enters the table. */
 typedef struct
 {
-  guint64 owner; /* first: the table's key; 0: a lease alone is wanted */
+  guint64 owner; /* first: the table's key */
   guint64 count CURATOR_GUARDED;
-  CuratorLease *lease; /* NULL before the grant */
-  CuratorLock *lock;   /* a reference until the attempt has ended */
+  CuratorLease *lease;
+} LockData;
+
+typedef struct
+{
+  CuratorLock *lock; /* a reference */
+  guint64 owner;
   CuratorOpDone done;
   gpointer data;
-} LockData;
+} PendingAcquire;
 
 static void
 free_lock_data (gpointer data)
@@ -71,11 +75,11 @@ is_held (const LockData *hold)
 static CURATOR_LOCKED void
 record_hold (CuratorLease *lease, gpointer data)
 {
-  LockData *hold = data;
-  CuratorMutex *mutex = (CuratorMutex *) hold->lock;
+  const PendingAcquire *pending = data;
+  CuratorMutex *mutex = (CuratorMutex *) pending->lock;
+  LockData *hold = g_new (LockData, 1);
 
-  hold->count = 1;
-  hold->lease = lease;
+  *hold = (LockData){ .owner = pending->owner, .count = 1, .lease = lease };
   if (mutex->lock_data == NULL)
     mutex->lock_data = g_steal_pointer (
         (GHashTable **) curator_attached (&mutex->lock.client->attached, &spare_table));
@@ -84,19 +88,13 @@ record_hold (CuratorLease *lease, gpointer data)
   g_hash_table_insert (mutex->lock_data, &hold->owner, hold);
 }
 
-/* Who is told may release the hold at once. */
 static void
-on_attempted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
+on_granted (CuratorOp *op, gpointer result, const GError *error, gpointer data)
 {
-  LockData *hold = data;
-  CuratorLock *lock = hold->lock;
-  const CuratorOpDone done = hold->done;
-  gpointer done_data = hold->data;
-
-  if (hold->lease == NULL)
-    g_free (hold);
-  done (op, result, error, done_data);
-  curator_lock_unref (lock);
+  PendingAcquire *pending = data;
+  pending->done (op, result, error, pending->data);
+  curator_lock_unref (pending->lock);
+  g_free (pending);
 }
 
 static CURATOR_UNLOCKED gboolean
@@ -130,13 +128,11 @@ mutex_acquire (CuratorLock *lock, guint64 owner, const CuratorAttemptSpec *spec)
     if (ours.request == NULL)
       return curator_lock_refused_op (lock->client, error, spec);
   }
-  LockData *hold = g_new (LockData, 1);
-  *hold = (LockData){
-    .owner = owner, .lock = curator_lock_ref (lock), .done = spec->done, .data = spec->data
-  };
+  PendingAcquire *pending = g_new (PendingAcquire, 1);
+  *pending = (PendingAcquire){ curator_lock_ref (lock), owner, spec->done, spec->data };
   ours.granted = owner != 0 ? record_hold : NULL;
-  ours.done = on_attempted;
-  ours.data = hold;
+  ours.done = on_granted;
+  ours.data = pending;
   return curator_lock_internals_attempt (lock->internals, &ours);
 }
 
