@@ -69,7 +69,7 @@ typedef struct
   pid_t pid;
   guint number;
   gint64 granted_ns; /* atomic: to the next holder */
-  gint64 doubted;    /* how often, before it was played */
+  gint64 n_doubts;   /* in the last play */
   gint64 resumed_ns;
   gint64 right_ns; /* when the wall clock was right */
 } Case;
@@ -209,12 +209,6 @@ is_lost (const Case *c)
   return shared_get (&c->board->left_ms) == 0;
 }
 
-static int
-n_doubts (const Case *c)
-{
-  return (int) (shared_get (&c->board->n_suspects) - c->doubted);
-}
-
 static struct
 {
   ZkServer *server;
@@ -245,13 +239,14 @@ play (gpointer data)
   gboolean again = TRUE;
   for (int i = 0; i < N_PLAYS && again; i++) {
     const gint64 began_us = wait_now_ns () / 1000;
-    c->doubted = shared_get (&c->board->n_suspects);
+    const gint64 n_before = shared_get (&c->board->n_suspects);
     disturb (c);
     wait_ms (SESSION_MS * 2);
+    c->n_doubts = shared_get (&c->board->n_suspects) - n_before;
     const gboolean was_late = shared_get (&observer.late_us) >= began_us
                               || metronome_stalled_us (began_us) >= (gint64) LATE_MS * 1000;
     const gboolean is_doubtful = c->sight == SEES_NOTHING || c->sight == SEES_DOUBT;
-    again = was_late && is_doubtful && !is_lost (c) && n_doubts (c) != (c->sight == SEES_DOUBT);
+    again = was_late && is_doubtful && !is_lost (c) && c->n_doubts != (c->sight == SEES_DOUBT);
   }
   return NULL;
 }
@@ -273,9 +268,9 @@ print_case (const Case *c)
   g_autofree char *beside =
       g_strdup_printf ("%.1f s", believed_s (c, MAX (granted_ns, c->resumed_ns)));
   print_message ("| %s | %s | %s | %s |\n", c->name,
-                 lost               ? "LOST"
-                 : n_doubts (c) > 0 ? "SUSPECT, then HELD"
-                                    : "HELD",
+                 lost              ? "LOST"
+                 : c->n_doubts > 0 ? "SUSPECT, then HELD"
+                                   : "HELD",
                  lost ? after : "–", had_successor ? beside : "–");
 }
 
@@ -292,7 +287,7 @@ judge (Case *c)
   } else if (c->sight != CANNOT_SEE) {
     assert_false (is_lost (c));
     assert_int_equal (shared_get (&board->n_losses), 0);
-    assert_int_equal (n_doubts (c), c->sight == SEES_DOUBT);
+    assert_int_equal (c->n_doubts, c->sight == SEES_DOUBT);
   }
 }
 
