@@ -111,7 +111,7 @@ client_new (const char *address)
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
   CuratorClient *client = curator_client_new (address, policy);
   curator_client_set_session_timeout (client, session_ms);
-  curator_client_set_connection_timeout (client, SESSION_MS);
+  curator_client_set_connection_timeout (client, LONG_MS);
   return client;
 }
 

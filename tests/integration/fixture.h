@@ -72,7 +72,8 @@ int fixture_heal (void **state);
 const char *fixture_server (Fixture *fixture); /* addresses */
 const char *fixture_proxy (Fixture *fixture);
 
-/* Not started yet: session and connection timeout SESSION_MS, retries every 50 ms forever. */
+/* Not started yet: session timeout SESSION_MS, retries every 50 ms forever; its calls wait for
+ * LONG_MS. */
 CuratorClient *client_new (const char *address);
 void client_start (CuratorClient *client);
 /* Created, started and connected. */

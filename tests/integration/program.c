@@ -86,7 +86,7 @@ program_client (Program *program)
 {
   g_autoptr (CuratorRetryPolicy) policy = curator_retry_policy_new_forever (50);
   CuratorClient *client = curator_client_new_for_zhandle (program->zh, policy);
-  curator_client_set_connection_timeout (client, SESSION_MS);
+  curator_client_set_connection_timeout (client, LONG_MS);
   set_client (program, curator_client_ref (client));
   return client;
 }

@@ -18,8 +18,8 @@ typedef struct
 /* Does not wait for the connection. Its session: LONG_SESSION_MS. address may have a chroot. */
 Program *program_open (const char *address);
 void program_close (Program *program); /* its handle too; NULL is allowed */
-/* A client over the program's handle, which from now on forwards events to it; connection timeout
- * SESSION_MS. Closed with the program, at the latest. */
+/* A client over the program's handle, which from now on forwards events to it; its calls
+ * wait for LONG_MS. Closed with the program, at the latest. */
 CuratorClient *program_client (Program *program);
 /* Opens another handle after an expiry. The client is not notified. */
 void program_open_again (Program *program, const char *address);

@@ -113,7 +113,6 @@ make_what_waits (Scene *scene)
   scene->waiting_latch =
       curator_leader_latch_new (scene->client, "/extremes/waiting", "two", &error);
   assert_ok (curator_leader_latch_start (scene->waiting_latch, &error), &error);
-  scene->nowhere = client_new ("127.0.0.1:1");
   assert_ok (curator_client_start (scene->nowhere, &error), &error);
 }
 
@@ -188,7 +187,9 @@ scene_new (Fixture *fixture, int connection_timeout_ms)
   scene->fixture = fixture;
   scene->other = client_connect (fixture_server (fixture));
   scene->client = client_new (fixture_proxy (fixture));
+  scene->nowhere = client_new ("127.0.0.1:1");
   curator_client_set_connection_timeout (scene->client, connection_timeout_ms);
+  curator_client_set_connection_timeout (scene->nowhere, connection_timeout_ms);
   client_start (scene->client);
   take_what_is_in_the_way (scene);
   make_what_waits (scene);
@@ -196,6 +197,7 @@ scene_new (Fixture *fixture, int connection_timeout_ms)
   scene->program = program_open (fixture_server (fixture));
   assert_true (program_wait_connected (scene->program, LONG_MS));
   scene->adopted = program_client (scene->program);
+  curator_client_set_connection_timeout (scene->adopted, connection_timeout_ms);
   make_selectors (scene);
   scene->policy = curator_retry_policy_new_n_times (3, 1);
   scene->driver = curator_lock_driver_new (NULL, NULL, NULL);
