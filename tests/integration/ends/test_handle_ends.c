@@ -107,8 +107,12 @@ end_client (End *end)
     return;
   }
   curator_client_close (end->client);
-  if (end->way == CLOSED_ADOPTED)
+  if (end->way == CLOSED_ADOPTED) {
+    /* No pause inside the call while the session lives, or ends: libzookeeper may fail then. */
+    if (end->kind.moment != IN_LEASE_LOST && g_atomic_int_get (&end->is_lost) == 0)
+      zoo_set_context (end->zh, NULL);
     zookeeper_close (end->zh);
+  }
   g_assert_true (end->lease == NULL || curator_lease_get_state (end->lease) != CURATOR_LEASE_HELD);
 }
 
@@ -183,7 +187,8 @@ static void
 program_event (zhandle_t *zh, int type, int state, const char *path, void *data)
 {
   End *end = data;
-  curator_client_forward_event (end->client, zh, type, state, path);
+  if (end != NULL)
+    curator_client_forward_event (end->client, zh, type, state, path);
 }
 
 static void

@@ -185,8 +185,10 @@ cut_at (Fixture *fixture, CuratorClient *direct, int k, ProxyAction action)
   make_parents (fixture, &locks);
   g_autoptr (Taking) blocker = taking_of_lock (theirs.members[HELD]);
 
+  proxy_reset_counts (fixture->proxy);
   proxy_arm (fixture->proxy, PROXY_ANY_REQUEST, k, 1, action);
   g_autoptr (Contender) contender = contender_start (locks.whole, LONG_MS, NULL);
+  assert_soon (proxy_count (fixture->proxy, PROXY_GET_DATA) > 0); /* it has made all nodes */
   assert_each_has (fixture, &locks, 1, 1, 2, 0);
   assert_false (contender_has_returned (contender));
   taking_give_back (blocker);
