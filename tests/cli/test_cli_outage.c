@@ -264,8 +264,8 @@ edge_ns (const Edge *edge)
          + (edge->is_longer ? margin_ns (edge) : -margin_ns (edge));
 }
 
-/* After the outage. Where it is survived, the command goes on for as long as it would have taken to
- * end it. TRUE after a look that came later than that: this step tells how long that look took. */
+/* After the outage. A command that survives it is watched for as long as ending it would have taken.
+ * TRUE once the look before this one was the last; only now is known how long that one took. */
 static gboolean
 watch_edge (Edge *edge, gint64 now_ns, gint64 step_ns)
 {
@@ -317,8 +317,9 @@ step_edge (Edge *edge, gint64 now_ns, gint64 step_ns)
   return watch_edge (edge, now_ns, step_ns);
 }
 
-/* An outage that this test ended too late says nothing about the command, nor does one at whose end
- * the server, the proxy or the processors were late, or afterwards, so that it was a second one. */
+/* An outage that this test ended too late says nothing about the command. Nor does one at whose end
+ * the server, the proxy or the processors were late, nor one that a second outage has followed,
+ * because they were late then. */
 static gboolean
 is_on_time (const Edge *edge)
 {
