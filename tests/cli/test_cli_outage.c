@@ -5,6 +5,7 @@
  * the edge.
  */
 #include "cli.h"
+#include "support/metronome.h"
 #include "timeline.h"
 
 #include <signal.h>
@@ -264,22 +265,26 @@ edge_ns (const Edge *edge)
          + (edge->is_longer ? margin_ns (edge) : -margin_ns (edge));
 }
 
+static gint64
+watched_until_ns (const Edge *edge)
+{
+  return edge->passed_ns + 2 * margin_ns (edge) + edge->row.term_ms * MS_IN_NS;
+}
+
 /* After the outage. A command that survives it is watched for as long as ending it would have taken.
  * TRUE once the look before this one was the last; only now is known how long that one took. */
 static gboolean
 watch_edge (Edge *edge, gint64 now_ns, gint64 step_ns)
 {
   Holder *holder = &edge->holder;
-  const gint64 since_ns = now_ns - step_ns - edge->passed_ns;
-  const gboolean is_at_edge = since_ns < 2 * margin_ns (edge);
 
-  if (is_at_edge)
+  if (now_ns - step_ns < edge->passed_ns + 2 * margin_ns (edge))
     edge->longest_ns = MAX (edge->longest_ns, step_ns);
   else if (edge->is_longer)
     return TRUE;
   else
     edge->later_ns = MAX (edge->later_ns, step_ns);
-  if (since_ns >= 2 * margin_ns (edge) + edge->row.term_ms * MS_IN_NS)
+  if (now_ns - step_ns >= watched_until_ns (edge))
     return TRUE;
   if (edge->answered_ns == 0 && proxy_bytes (holder->proxy).to_client > edge->received)
     edge->answered_ns = now_ns;
@@ -363,10 +368,16 @@ judge_edge (Edge *edge)
   if (edge->is_longer) {
     cli_ends (holder->cli, 75, NULL);
     assert_true (cli_wait_lines (holder->cli->log, "GOT", 1, CLI_MS));
-  } else if (edge->has_ended) {
-    g_autofree char *err = cli_stderr (holder->cli);
-    fail_msg ("T = %d s: an outage of %d ms ended the command: %s",
-              (int) (edge->row.session_ms / 1000), (int) outage_ms, err);
+  } else {
+    kill (holder->cli->pid, SIGTERM);
+    const int code = cli_wait (holder->cli, CLI_MS);
+    assert_int_not_equal (code, -1);
+    const gint64 later_ns = 1000 * metronome_stalled_us (watched_until_ns (edge) / 1000);
+    if (edge->has_ended || (code != 0 && later_ns < room_ns (edge))) {
+      g_autofree char *err = cli_stderr (holder->cli);
+      fail_msg ("T = %d s: an outage of %d ms ended the command: %s",
+                (int) (edge->row.session_ms / 1000), (int) outage_ms, err);
+    }
   }
   print_message ("T = %2d s: %s an outage of %.2f s, %.2f s after the last confirmed request; %.2f "
                  "s is the edge\n",
@@ -448,6 +459,7 @@ main (void)
     cmocka_unit_test (moments_of_a_long_session),
     cmocka_unit_test (the_edge_of_what_a_long_session_survives),
   };
+  metronome_start ();
   const int failed = suite_run ("outage", start, fixture_stop);
   return failed != 0 || !wants_all ()
              ? failed

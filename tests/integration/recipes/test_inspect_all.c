@@ -207,7 +207,7 @@ CLIENT_TEST (a_server_restarts)
   plant (fixture, "/all/mutex-3", "lock-");
   GPtrArray *seen = look_until_quiet (fixture, client, look (client, NULL));
   zk_server_kill (fixture->server);
-  assert_null (curator_client_inspect_all (client, "/all", seen, NULL, 1000, NULL, &error));
+  assert_null (curator_client_inspect_all (client, "/all", seen, NULL, SESSION_MS, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_CONNECTION_LOST);
   assert_true (zk_server_relaunch (fixture->server));
   assert_soon (raw_zk_is_connected (fixture->raw));

@@ -130,7 +130,7 @@ TEST (test_block_until_connected_in_vain)
   g_autoptr (CuratorClient) client = client_new (address);
   g_autoptr (StateLog) log = state_log_new (client);
   curator_client_set_session_timeout (client, 1000);
-  curator_client_set_connection_timeout (client, 1000);
+  curator_client_set_connection_timeout (client, SESSION_MS);
   assert_ok (curator_client_start (client, &error), &error);
   const gint64 start = wait_now_ms ();
   assert_false (curator_client_block_until_connected (client, 700, NULL, &error));
