@@ -22,7 +22,6 @@ CMD ["zkflock", "top"]
 
 FROM debian:12-slim AS test
 WORKDIR /curator
-COPY scripts/lib scripts/lib
-RUN scripts/lib/packages-install test && rm -rf /var/lib/apt/lists/*
 COPY . .
+RUN scripts/lib/packages-install test && rm -rf /var/lib/apt/lists/*
 CMD ["scripts/test"]

@@ -2,60 +2,52 @@
 # shellcheck shell=bash
 # Installs missing Debian packages; does nothing if there is none.
 
+# Groups, for ensure_packages and curator_needs (). PROGRAM:PACKAGE is there if any package, or none, has the program.
 PACKAGES_BUILD=(build-essential cmake ninja-build pkg-config python3 libglib2.0-dev libzookeeper-mt-dev
   libgnutls28-dev libsasl2-dev)
-PACKAGES_SERVER=(libzookeeper-java libslf4j-java)
-PACKAGES_PEERS=(libcurator-recipes-java)
-PACKAGES_SECURED=(libnetty-java openssl libsasl2-modules) # TLS and SASL, in containers
-PACKAGES_TEST=(
-  abigail-tools
-  bash-completion
-  ca-certificates
-  clang
-  coccinelle
-  docker-compose
-  doxygen
-  fish
-  gnutls-bin
-  jq
-  libasio-dev
-  libcmocka-dev
-  libgtest-dev
-  libcurl4-gnutls-dev
-  libhiredis-dev
-  libpq-dev
-  krb5-admin-server
-  krb5-kdc
-  krb5-user
-  libnetty-java
-  libsasl2-modules
-  libsasl2-modules-gssapi-mit
-  libsqlite3-dev
-  lintian
-  libuv1-dev
-  mandoc
-  openssl
-  postgresql
-  python3
-  python3-prometheus-client
-  python3-yaml
-  redis-server
-  softhsm2
-  spin
-  valgrind
-  zsh
-)
+PACKAGES_SERVER=(libzookeeper-java libslf4j-java java:default-jre-headless)
+PACKAGES_PEERS=(libcurator-recipes-java javac:default-jdk-headless)
+PACKAGES_SECURED=(libnetty-java openssl libsasl2-modules) # TLS and SASL
+PACKAGES_KERBEROS=(krb5-admin-server krb5-kdc krb5-user libsasl2-modules-gssapi-mit)
+PACKAGES_CLANG=(clang libclang-rt-dev)
 PACKAGES_LINT=(clang-tidy clang-format shellcheck)
 PACKAGES_BENCH=(python3-kazoo golang-go golang-github-samuel-go-zookeeper-dev gnuplot-nox strace)
-PACKAGES_COVERAGE=(gcovr)
-PACKAGES_BROWSER=(chromium)
 # What scripts/probes builds from others' sources.
 PACKAGES_CPPUNIT=(libcppunit-dev)
 PACKAGES_PHP=(php-dev php-cli)
 PACKAGES_PROOF=(frama-c-base why3 cvc4 z3)
-# Not every script needs every group.
-export PACKAGES_BUILD PACKAGES_SERVER PACKAGES_PEERS PACKAGES_SECURED PACKAGES_TEST PACKAGES_LINT PACKAGES_BENCH PACKAGES_COVERAGE \
-  PACKAGES_PROOF PACKAGES_BROWSER PACKAGES_CPPUNIT PACKAGES_PHP
+# Found by their names.
+export PACKAGES_BUILD PACKAGES_SERVER PACKAGES_PEERS PACKAGES_SECURED PACKAGES_KERBEROS PACKAGES_CLANG PACKAGES_LINT PACKAGES_BENCH \
+  PACKAGES_CPPUNIT PACKAGES_PHP PACKAGES_PROOF
+
+# needs all|NAME...: what the tests and programs of these names need, by the calls of curator_needs () in all CMakeLists.txt
+needs() {
+  local call patterns pattern name
+  while read -r call; do
+    read -ra patterns <<<"${call%% NEED *}"
+    for pattern in "${patterns[@]}"; do
+      # shellcheck disable=SC2053 # it may be a pattern
+      for name; do [[ $name == all || $name == $pattern ]] && echo "${call##* NEED }"; done
+    done
+  done < <(cd "$ROOT" && find tests bench examples demo -name CMakeLists.txt -exec \
+    sed -nE 's/^ *curator_needs\((.* NEED .*)\)$/\1/p' {} +) | tr ' ' '\n' | sort -u
+}
+
+# missing GROUP|PACKAGE|PROGRAM:PACKAGE...: the packages of these that are not here; none where there is no dpkg
+missing() {
+  local need group
+  command -v dpkg-query >/dev/null || return 0
+  for need; do
+    if [[ $need =~ ^[A-Z]+$ ]]; then
+      local -n group=PACKAGES_$need
+      missing "${group[@]}"
+    elif [[ $need == *:* ]]; then
+      command -v "${need%:*}" >/dev/null || echo "${need#*:}"
+    else
+      package_installed "$need" || echo "$need"
+    fi
+  done
+}
 
 package_installed() {
   [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
@@ -80,16 +72,14 @@ package_progress() {
     /^(E|W): / { print "    " $0; fflush() }' >&2
 }
 
-# ensure_packages PACKAGE...
+# ensure_packages GROUP|PACKAGE|PROGRAM:PACKAGE...
 ensure_packages() {
-  local missing=() package
+  local missing
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     say "not a Debian system; install the equivalents of these packages: $*"
     return
   fi
-  for package in "$@"; do
-    package_installed "$package" || missing+=("$package")
-  done
+  mapfile -t missing < <(missing "$@" | sort -u)
   ((${#missing[@]})) || return 0
 
   heading "Installing ${#missing[@]} packages and their dependencies"
@@ -107,33 +97,17 @@ ensure_packages() {
   rm -f "$log"
 }
 
+# ensure_needs all|NAME...: of tests and programs
+ensure_needs() {
+  local words
+  mapfile -t words < <(needs "$@")
+  ensure_packages BUILD "${words[@]}"
+}
+
 # A system that debootstrap has made may have no /etc/hosts.
 ensure_localhost() {
   if ! getent hosts localhost >/dev/null; then
     say "localhost has no address: adding it to /etc/hosts"
     printf '127.0.0.1\tlocalhost\n' | as_root tee -a /etc/hosts >/dev/null
-  fi
-}
-
-# Any JDK will do; only without one is Debian's default installed.
-ensure_jdk() {
-  if command -v javac >/dev/null && command -v java >/dev/null; then
-    return
-  fi
-  ensure_packages default-jdk-headless
-}
-
-# A server alone needs no compiler.
-ensure_jre() {
-  command -v java >/dev/null || ensure_packages default-jre-headless
-}
-
-# The sanitizer runtimes of clang are a package of their own, named after clang's version.
-ensure_clang_runtime() {
-  local major
-  major=$(clang -dumpversion | cut -d. -f1)
-  if command -v apt-cache >/dev/null && ! package_installed "libclang-rt-$major-dev" &&
-    apt-cache show "libclang-rt-$major-dev" >/dev/null 2>&1; then
-    ensure_packages "libclang-rt-$major-dev"
   fi
 }
