@@ -55,7 +55,7 @@ struct _Supervisor
   gboolean killed_for_loss;
   gboolean asked_for_maximum; /* TERM was sent: the hold has nearly lasted its maximum */
   gboolean killed_for_maximum;
-  int n_looks; /* at the command by the timer, since the first KILL; 0 before */
+  int n_looks;             /* at the command by the timer, since the first KILL; 0 before */
   gboolean signal_refused; /* no process of the group may be signalled; reported */
   gboolean named_leftovers;
   gboolean doubted; /* TERM was sent by --on-suspend=kill */
