@@ -50,6 +50,7 @@ curator_gnutls_load (GError **error)
   const int code =
       curator_is_shortage (errno) ? CURATOR_ERROR_RESOURCES : CURATOR_ERROR_UNSUPPORTED;
   pthread_mutex_unlock (&mutex);
+  /* dlerror () tells of the calling thread. NOLINTNEXTLINE(concurrency-mt-unsafe) */
   return loaded || CURATOR_REFUSE (error, code, "TLS: GnuTLS cannot be loaded: %s", dlerror ());
 }
 

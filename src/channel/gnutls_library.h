@@ -66,7 +66,7 @@
   DO (x509_trust_list_iter_get_ca)                                                                 \
   DO (x509_trust_list_remove_cas)
 
-#define CURATOR_GNUTLS_MEMBER(name) __typeof__ (gnutls_##name) *name;
+#define CURATOR_GNUTLS_MEMBER(name) __typeof__ (gnutls_##name) *(name);
 
 typedef struct
 {

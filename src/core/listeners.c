@@ -141,7 +141,8 @@ curator_listeners_remove (CuratorListeners *listeners, CuratorClient *client, gu
     }
   }
   curator_client_unlock (client);
-  g_clear_pointer (&found, listener_unref);
+  if (found != NULL)
+    listener_unref (found);
 }
 
 void

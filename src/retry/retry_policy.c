@@ -6,9 +6,8 @@
 #include "base/tag.h"
 
 CuratorRetryPolicy *
-curator_retry_policy_new_custom (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
+curator_retry_policy_new_builtin (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
 {
-  g_return_val_if_fail (func != NULL, NULL);
   CuratorRetryPolicy *policy = g_new0 (CuratorRetryPolicy, 1);
 
   policy->tag = CURATOR_TAG_RETRY_POLICY;
@@ -16,14 +15,17 @@ curator_retry_policy_new_custom (CuratorRetryFunc func, gpointer user_data, GDes
   policy->func = func;
   policy->user_data = user_data;
   policy->destroy = destroy;
+  policy->is_builtin = TRUE;
   return policy;
 }
 
 CuratorRetryPolicy *
-curator_retry_policy_new_builtin (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
+curator_retry_policy_new_custom (CuratorRetryFunc func, gpointer user_data, GDestroyNotify destroy)
 {
-  CuratorRetryPolicy *policy = curator_retry_policy_new_custom (func, user_data, destroy);
-  policy->is_builtin = TRUE;
+  g_return_val_if_fail (func != NULL, NULL);
+  CuratorRetryPolicy *policy = curator_retry_policy_new_builtin (func, user_data, destroy);
+
+  policy->is_builtin = FALSE;
   return policy;
 }
 
