@@ -22,16 +22,16 @@ G_BEGIN_DECLS
 typedef enum
 {
   /** Held, as a recent answer from the server proves. */
-  CURATOR_LEASE_HELD,
+  CURATOR_LEASE_STATE_HELD,
   /** Still held, but the server has not answered for a while and the deadline approaches: begin
    *  nothing new. */
-  CURATOR_LEASE_SUSPECT,
+  CURATOR_LEASE_STATE_SUSPECT,
   /** No longer held: the session ended, another client deleted the node, the client was closed, the
    *  deadline passed, or the maximum that curator_lock_set_max_hold() had set. The local clock
    *  decides, even without a network. Stop at once. */
-  CURATOR_LEASE_LOST,
+  CURATOR_LEASE_STATE_LOST,
   /** Released by this process. */
-  CURATOR_LEASE_RELEASED
+  CURATOR_LEASE_STATE_RELEASED
 } CuratorLeaseState;
 
 /** Why a hold is LOST. Each has its counter in stats.h. */

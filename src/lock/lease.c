@@ -160,7 +160,7 @@ GError *
 curator_lease_over_error (const CuratorLease *lease, const char *whose)
 {
   return g_error_new (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "%s %s", whose,
-                      g_atomic_int_get (&lease->state) == CURATOR_LEASE_RELEASED
+                      g_atomic_int_get (&lease->state) == CURATOR_LEASE_STATE_RELEASED
                           ? "was released through its lease: release the lock, too"
                           : "is lost: release it first");
 }
@@ -186,7 +186,7 @@ curator_lease_state_now (CuratorLease *lease)
     return curator_client_check_forked (lease->client, NULL) ? lease->klass->ask (lease) : value;  \
   }
 /* NOLINTEND(bugprone-macro-parentheses) */
-LEASE_GETTER (CuratorLeaseState, curator_lease_get_state, get_state, CURATOR_LEASE_LOST)
+LEASE_GETTER (CuratorLeaseState, curator_lease_get_state, get_state, CURATOR_LEASE_STATE_LOST)
 LEASE_GETTER (CuratorLostReason, curator_lease_get_lost_reason, get_lost_reason,
               CURATOR_LOST_REASON_NONE)
 LEASE_GETTER (gint64, curator_lease_get_remaining_ms, get_remaining_ms, 0)

@@ -164,7 +164,7 @@ are_all_held (Chain *chain)
 {
   for (guint i = 0; i < chain->leases->len; i++) {
     CuratorLease *lease = g_ptr_array_index (chain->leases, i);
-    if (lease == NULL || curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
+    if (lease == NULL || curator_lease_get_state (lease) >= CURATOR_LEASE_STATE_LOST)
       return FALSE;
   }
   return TRUE;

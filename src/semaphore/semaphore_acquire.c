@@ -58,7 +58,7 @@ on_turn_changed (CuratorStake *stake, CuratorLeaseState state)
   Acquire *acquire = CURATOR_CONTAINER (stake, Acquire, turn_stake);
   CuratorOp *current = acquire->current;
 
-  if (state == CURATOR_LEASE_LOST && current != NULL && !current->finished)
+  if (state == CURATOR_LEASE_STATE_LOST && current != NULL && !current->finished)
     current->klass->cancel (current,
                             g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
                                                  "the turn was lost while waiting for a lease"));
@@ -94,7 +94,7 @@ hold_turn (Acquire *acquire, CuratorLease *turn)
     curator_request_get_children (session, path, FALSE, on_path_listed,
                                   curator_lock_internals_ref (semaphore->turns));
   }
-  if (curator_lease_state_now (turn) < CURATOR_LEASE_LOST) {
+  if (curator_lease_state_now (turn) < CURATOR_LEASE_STATE_LOST) {
     acquire->turn_stake.path = curator_lease_full_path (turn);
     acquire->turn_stake.changed = on_turn_changed;
     curator_stake_register (&acquire->turn_stake, session, CURATOR_STAKE_HELD);

@@ -200,7 +200,7 @@ sim_contender_hold (SimContender *contender, CuratorLease *lease)
     us = (gint64) sim_contender_below (contender, 3000) * rules->session_timeout_ms;
   if (sim_contender_below (contender, 3) != 0)
     sim_sleep_us (contender->world, us);
-  if (rules->calm && lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_LOST)
+  if (rules->calm && lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST)
     sim_contender_fail (contender, "lost for no reason");
 }
 
@@ -253,7 +253,7 @@ void
 sim_contender_enter_again (SimContender *contender, CuratorLock *lock, CuratorLease *lease)
 {
   g_autoptr (GError) error = NULL;
-  const gboolean lost = curator_lease_get_state (lease) == CURATOR_LEASE_LOST;
+  const gboolean lost = curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST;
 
   if (curator_lock_acquire (lock, 0, NULL, &error)) {
     if (sim_held_lease (lock) != lease)

@@ -21,9 +21,9 @@ static void
 note (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
   Notices *notices = data;
-  notices->n_suspects += state == CURATOR_LEASE_SUSPECT;
-  notices->n_held += state == CURATOR_LEASE_HELD;
-  notices->n_losses += state == CURATOR_LEASE_LOST;
+  notices->n_suspects += state == CURATOR_LEASE_STATE_SUSPECT;
+  notices->n_held += state == CURATOR_LEASE_STATE_HELD;
+  notices->n_losses += state == CURATOR_LEASE_STATE_LOST;
 }
 
 static CuratorLease *

@@ -46,7 +46,7 @@ hold_long_paths (Scene *scene, Machine *me)
   }
   sim_sleep_ms (scene->world, 1000);
   for (guint i = 0; i < leases->len; i++)
-    EXPECT (scene, curator_lease_get_state (leases->pdata[i]) == CURATOR_LEASE_HELD);
+    EXPECT (scene, curator_lease_get_state (leases->pdata[i]) == CURATOR_LEASE_STATE_HELD);
   scene->held = TRUE;
   AWAIT (scene, scene->waited);
 }
@@ -194,9 +194,9 @@ hold_lasting_node (Scene *scene, Machine *a)
   EXPECT (scene, curator_lease_get_remaining_ms (lease) == G_MAXINT64);
   sim_world_strike (scene->world, SIM_FAULT_EXPIRE, a->process, 0);
   sim_sleep_ms (scene->world, 5000);
-  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD);
   curator_client_close (a->client);
-  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST);
   EXPECT (scene, curator_lease_get_remaining_ms (lease) == 0);
   EXPECT (scene, scene_n_children (scene, SCENE_PATH) == 1);
 }

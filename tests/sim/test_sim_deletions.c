@@ -24,7 +24,7 @@ static void
 count_news (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
   Scene *scene = data;
-  scene->n_refused += state == CURATOR_LEASE_LOST ? 1 : 0;
+  scene->n_refused += state == CURATOR_LEASE_STATE_LOST ? 1 : 0;
 }
 
 static gboolean
@@ -49,7 +49,7 @@ lose_node_at_once (Scene *scene, Machine *a)
   curator_lease_remove_listener (lease, removed);
   EXPECT (scene, !is_readable (lease));
   delete_nodes (scene);
-  AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
+  AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST);
   EXPECT (scene, curator_lease_get_remaining_ms (lease) == 0);
   EXPECT (scene, is_readable (lease));
   EXPECT (scene, curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error) == NULL);
@@ -61,7 +61,7 @@ lose_node_at_once (Scene *scene, Machine *a)
   EXPECT (scene, curator_lease_add_listener (lease, count_news, scene, NULL) != 0);
   AWAIT (scene, scene->n_refused == 2);
   EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
-  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST);
 }
 
 SCENE_TEST (test_node_of_a_hold_deleted, .roles = { lose_node_at_once }, .session_ms = 1200)
@@ -115,7 +115,7 @@ hold_beside_a_deleted_node (Scene *scene, Machine *a)
   sim_sleep_ms (scene->world, 10);
   delete_nodes (scene);
   AWAIT (scene, scene->over);
-  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD);
   EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 

@@ -17,9 +17,9 @@ hold_over_an_outage (Scene *scene, Machine *a)
   sim_world_strike (scene->world, SIM_FAULT_OUTAGE, a->process, G_USEC_PER_SEC);
   AWAIT (scene,
          curator_client_get_connection_state (a->client) == CURATOR_CONNECTION_STATE_SUSPENDED);
-  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_SUSPECT);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_SUSPECT);
   EXPECT (scene, curator_lease_get_remaining_ms (lease) > 0);
-  AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD);
   EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
@@ -260,7 +260,7 @@ on_second_grant (CuratorLock *lock, CuratorLease *second, const GError *error, g
 {
   Scene *scene = data;
 
-  EXPECT (scene, second != NULL && curator_lease_get_state (second) == CURATOR_LEASE_HELD);
+  EXPECT (scene, second != NULL && curator_lease_get_state (second) == CURATOR_LEASE_STATE_HELD);
   EXPECT (scene, second != NULL && scene->n_holders == 0);
   g_clear_pointer (&second, curator_lease_unref);
   scene->over = TRUE;
@@ -344,7 +344,7 @@ acquire_both (Scene *scene, Machine *me)
     return;
   }
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (both, 60000, NULL, NULL);
-  EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD);
   EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 

@@ -216,7 +216,7 @@ on_owners (CuratorClient *client, CuratorInspection *lock, const GError *error, 
 
   for (guint i = 0; i < n && other < 0; i++) {
     const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
-    if (curator_participant_get_kind (one) == CURATOR_PARTICIPANT_OTHER
+    if (curator_participant_get_kind (one) == CURATOR_PARTICIPANT_KIND_OTHER
         && kind_is_unclear (curator_participant_get_node_path (one)))
       other = KIND_OTHER;
   }

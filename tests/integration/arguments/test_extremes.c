@@ -176,7 +176,8 @@ judge_limited (const Stage *stage, Outcome *outcome)
   } else if (strcmp (function, "curator_shared_count_new") == 0) {
     expect (curator_shared_count_get (outcome->result) == stage->value, "another seed", outcome);
   } else if (strcmp (function, "curator_lease_extend") == 0) {
-    expect (curator_lease_get_state (stage->lease) == CURATOR_LEASE_HELD, "shortened", outcome);
+    expect (curator_lease_get_state (stage->lease) == CURATOR_LEASE_STATE_HELD, "shortened",
+            outcome);
   }
 }
 
@@ -185,12 +186,13 @@ static void
 judge_release (const Stage *stage, Outcome *outcome)
 {
   const char *function = now.extreme->function;
-  const gboolean is_held = g_str_has_prefix (function, "curator_lock_release")
-                               ? curator_lock_is_owned_by_current_thread (stage->lock)
-                           : g_str_has_prefix (function, "curator_lease_release")
-                               ? curator_lease_get_state (stage->held_lease) == CURATOR_LEASE_HELD
-                               : curator_lease_get_state (g_ptr_array_index (stage->held_leases, 0))
-                                     == CURATOR_LEASE_HELD;
+  const gboolean is_held =
+      g_str_has_prefix (function, "curator_lock_release")
+          ? curator_lock_is_owned_by_current_thread (stage->lock)
+      : g_str_has_prefix (function, "curator_lease_release")
+          ? curator_lease_get_state (stage->held_lease) == CURATOR_LEASE_STATE_HELD
+          : curator_lease_get_state (g_ptr_array_index (stage->held_leases, 0))
+                == CURATOR_LEASE_STATE_HELD;
 
   if (!is_allowed (now.extreme, stage->value)) {
     expect (is_refused (outcome) && is_held, "not refused", outcome);
@@ -251,12 +253,12 @@ judge_max_hold (const Stage *stage, Outcome *outcome)
   g_autoptr (CuratorLease) lease =
       curator_lock_acquire_lease (stage->lock, LONG_MS, NULL, &outcome->error);
   if (stage->value == CURATOR_WAIT_FOREVER || stage->value > FAR_MS) {
-    expect (lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD, "not held",
-            outcome);
+    expect (lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD,
+            "not held", outcome);
   } else {
-    expect (lease != NULL
-                ? holds_within (curator_lease_get_state (lease) == CURATOR_LEASE_LOST, LONG_MS)
-                : has_code (outcome, CURATOR_ERROR_LOCK_LOST),
+    expect (lease != NULL ? holds_within (
+                curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST, LONG_MS)
+                          : has_code (outcome, CURATOR_ERROR_LOCK_LOST),
             "held for ever", outcome);
   }
 }
