@@ -130,7 +130,7 @@ function (object,
 + curator_rw_lock_get_write_lock
 |
 - curator_semaphore_acquire_async
-+ curator_semaphore_acquire_then
++ curator_semaphore_acquire_n_then
 |
 - curator_semaphore_get_participant_nodes_full
 + curator_semaphore_get_participant_nodes
@@ -195,9 +195,9 @@ function (object,
 - CuratorReleaseCallback
 + CuratorLockReleaseCallback
 
-@@ typedef CuratorSemaphoreCallback, CuratorSemaphoreAcquireCallback; @@
+@@ typedef CuratorSemaphoreCallback, CuratorSemaphoreAcquireNCallback; @@
 - CuratorSemaphoreCallback
-+ CuratorSemaphoreAcquireCallback
++ CuratorSemaphoreAcquireNCallback
 
 // A borrowed lease has an owner now, which gives it back at the end of its block.
 @@ expression lock; @@

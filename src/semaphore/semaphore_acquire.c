@@ -323,15 +323,15 @@ static void
 deliver_leases (GCallback callback, gpointer semaphore, gpointer leases, const GError *error,
                 gpointer user_data)
 {
-  ((CuratorSemaphoreAcquireCallback) callback) (semaphore, leases, error, user_data);
+  ((CuratorSemaphoreAcquireNCallback) callback) (semaphore, leases, error, user_data);
 }
 
 static void
 deliver_one (GCallback callback, gpointer semaphore, gpointer leases, const GError *error,
              gpointer user_data)
 {
-  ((CuratorSemaphoreAcquireOneCallback) callback) (semaphore, curator_semaphore_only_lease (leases),
-                                                   error, user_data);
+  ((CuratorSemaphoreAcquireCallback) callback) (semaphore, curator_semaphore_only_lease (leases),
+                                                error, user_data);
 }
 
 static void
@@ -346,9 +346,9 @@ acquire_then (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancella
 }
 
 void
-curator_semaphore_acquire_then (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
-                                GCancellable *cancellable, CuratorSemaphoreAcquireCallback callback,
-                                gpointer user_data)
+curator_semaphore_acquire_n_then (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
+                                  GCancellable *cancellable,
+                                  CuratorSemaphoreAcquireNCallback callback, gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));
@@ -357,9 +357,9 @@ curator_semaphore_acquire_then (CuratorSemaphore *semaphore, guint n, gint64 tim
 }
 
 void
-curator_semaphore_acquire_one_then (CuratorSemaphore *semaphore, gint64 timeout_ms,
-                                    GCancellable *cancellable,
-                                    CuratorSemaphoreAcquireOneCallback callback, gpointer user_data)
+curator_semaphore_acquire_then (CuratorSemaphore *semaphore, gint64 timeout_ms,
+                                GCancellable *cancellable, CuratorSemaphoreAcquireCallback callback,
+                                gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));

@@ -270,13 +270,15 @@ TEST (test_semaphore)
   assert_true (one.has_value ());
   assert_true (one->data () == "who");
   assert_true (semaphore.try_acquire_n_for (3, 100ms).empty ());
-  std::vector<curator::lease> two = semaphore.try_acquire_n_for (2, LONG);
+  assert_int_equal (code_of ([&] { (void) semaphore.acquire_n (3, 100ms); }),
+                    CURATOR_ERROR_TIMED_OUT);
+  std::vector<curator::lease> two = semaphore.acquire_n (2);
   assert_int_equal (two.size (), 2);
   assert_int_equal (semaphore.participant_nodes ().size (), 3);
   assert_false (semaphore.try_acquire ().has_value ());
 
   const auto granted = await<std::vector<curator::lease>> ([&] (auto done) {
-    semaphore.acquire_then (2, curator::forever, done);
+    semaphore.acquire_n_then (2, curator::forever, done);
     two.clear ();
   });
   assert_int_equal (granted.size (), 2);

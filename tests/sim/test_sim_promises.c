@@ -398,7 +398,7 @@ refuse_one_of_two_lists (Scene *scene, Machine *a)
       curator_semaphore_new_with_shared_count (a->client, "/sim/permits", count, NULL);
   g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, -1, NULL, NULL);
   EXPECT (scene, lease != NULL);
-  curator_semaphore_acquire_then (semaphore, 1, -1, NULL, never_told, NULL);
+  curator_semaphore_acquire_n_then (semaphore, 1, -1, NULL, never_told, NULL);
   sim_sleep_ms (scene->world, 1000);
 
   GRand *rand = scene->world->rand;
