@@ -120,7 +120,7 @@ void curator_semaphore_acquire_then (CuratorSemaphore *semaphore, gint64 timeout
  *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it. It ends the wait, not the releases
  *  @return FALSE with the first failure and the messages of all, as curator_lease_release(): every
- *          lease was released nevertheless, except after INVALID_ARGUMENT */
+ *          lease was released nevertheless */
 CURATOR_API
 gboolean curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases,
                                        gint64 timeout_ms, GCancellable *cancellable,

@@ -408,8 +408,7 @@ curator_client_inspect_then (CuratorClient *client, const char *path, gint64 tim
   GError *error = NULL;
   CuratorOp *op = NULL;
 
-  if (curator_path_validate (path, &error)
-      && curator_check_call (client, timeout_ms, cancellable, &error))
+  if (curator_path_validate (path, &error) && curator_check_call (client, cancellable, &error))
     op = start (client, path, curator_client_deadline (client, timeout_ms), curator_async_done,
                 async);
   curator_async_started (async, op, cancellable, error);

@@ -196,9 +196,6 @@ curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_LEASE (lease), error, FALSE);
 
-  if (at_least_ms < CURATOR_WAIT_FOREVER)
-    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "invalid time of %" G_GINT64_FORMAT " ms", at_least_ms);
   if (!curator_client_check_forked (lease->client, error))
     return FALSE;
   return lease->klass->extend (lease, at_least_ms)
@@ -319,7 +316,7 @@ curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *can
   CURATOR_CHECK_WAITING (CURATOR_IS_LEASE (lease), cancellable, error, FALSE);
   CuratorAwait await;
 
-  if (!curator_check_release (lease->client, timeout_ms, error))
+  if (!curator_client_check_forked (lease->client, error))
     return FALSE;
   curator_await_init (&await, lease->client);
   CuratorOp *release = start_release (lease, timeout_ms, curator_await_done, &await);
@@ -348,7 +345,7 @@ curator_lease_release_then (CuratorLease *lease, gint64 timeout_ms, GCancellable
   CuratorAsync *async = curator_async_new (lease->client, curator_lease_ref (lease), unref_lease,
                                            deliver_release, G_CALLBACK (callback), user_data);
   GError *error = NULL;
-  CuratorOp *release = curator_check_release (lease->client, timeout_ms, &error)
+  CuratorOp *release = curator_client_check_forked (lease->client, &error)
                            ? start_release (lease, timeout_ms, curator_async_done, async)
                            : NULL;
 

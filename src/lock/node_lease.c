@@ -123,8 +123,7 @@ static CURATOR_LOCKED gint64
 moment_after (CuratorClient *client, gint64 ms)
 {
   const gint64 now = curator_locked_boottime_us (client);
-  return ms == CURATOR_WAIT_FOREVER || ms > (G_MAXINT64 - now) / 1000 ? G_MAXINT64
-                                                                      : now + ms * 1000;
+  return ms > (G_MAXINT64 - now) / 1000 ? G_MAXINT64 : now + MAX (ms, 0) * 1000;
 }
 
 /* A maximum that somebody has seen pass stays passed. */

@@ -359,9 +359,7 @@ multi_get_max_hold_ms (const CuratorLock *lock)
   gint64 least = CURATOR_WAIT_FOREVER;
   for (guint i = 0; i < members->len; i++) {
     const gint64 max_hold_ms = curator_lock_get_max_hold_ms (g_ptr_array_index (members, i));
-    if (max_hold_ms != CURATOR_WAIT_FOREVER
-        && (least == CURATOR_WAIT_FOREVER || max_hold_ms < least))
-      least = max_hold_ms;
+    least = MIN (least, max_hold_ms);
   }
   return least;
 }

@@ -279,13 +279,12 @@ curator_semaphore_begin (CuratorSemaphore *semaphore, guint n, gint64 deadline_u
 }
 
 static CURATOR_UNLOCKED gboolean
-check_acquire (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancellable *cancellable,
-               GError **error)
+check_acquire (CuratorSemaphore *semaphore, guint n, GCancellable *cancellable, GError **error)
 {
   if (n < 1 || n > G_MAXINT)
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%u leases cannot be acquired",
                            n);
-  if (!curator_check_call (semaphore->client, timeout_ms, cancellable, error))
+  if (!curator_check_call (semaphore->client, cancellable, error))
     return FALSE;
   const guint max_leases = curator_semaphore_get_max_leases (semaphore);
   if (semaphore->count == NULL && n > max_leases)
@@ -302,11 +301,11 @@ static CURATOR_UNLOCKED CuratorOp *
 begin (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancellable *cancellable,
        CuratorOpDone done, gpointer data, GError **error)
 {
-  return check_acquire (semaphore, n, timeout_ms, cancellable, error)
-             ? curator_semaphore_begin (semaphore, n,
-                                        curator_acquire_deadline (semaphore->client, timeout_ms),
-                                        timeout_ms == 0, done, data)
-             : NULL;
+  if (!check_acquire (semaphore, n, cancellable, error))
+    return NULL;
+  gboolean once;
+  const gint64 deadline_us = curator_acquire_deadline (semaphore->client, timeout_ms, &once);
+  return curator_semaphore_begin (semaphore, n, deadline_us, once, done, data);
 }
 
 CURATOR_DESTROY_FUNC (unref_semaphore, curator_semaphore_unref)

@@ -43,7 +43,7 @@ may_happen (SimContender *contender, const GError *error)
   switch (error->code) {
   case CURATOR_ERROR_TIMED_OUT:
     /* Of a contender of the same client it may have known before. */
-    return contender->timeout_ms >= 0
+    return contender->timeout_ms != CURATOR_WAIT_FOREVER
            && (rules->n_contenders > 1 || contender->timeout_ms == 0
                || contender->process->n_answers != contender->n_answers);
   case CURATOR_ERROR_CLOSED:
@@ -66,10 +66,11 @@ static void
 judge_time (SimContender *contender, const GError *error)
 {
   const gint64 took = contender->world->now - contender->called_at;
-  const gint64 allowed = contender->timeout_ms * 1000;
 
-  if (contender->timeout_ms < 0 || contender->process->n_pauses != contender->n_pauses)
+  if (contender->timeout_ms == CURATOR_WAIT_FOREVER
+      || contender->process->n_pauses != contender->n_pauses)
     return;
+  const gint64 allowed = contender->timeout_ms * 1000;
   /* Trying once takes as long as the server takes. */
   if ((g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT) && took < allowed)
       || (contender->timeout_ms > 0 && took > allowed + 100 * 1000)) {

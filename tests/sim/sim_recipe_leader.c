@@ -403,7 +403,7 @@ await_leadership (Candidate *candidate)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES)) {
-    if (contender->timeout_ms < 0 || took_us < contender->timeout_ms * 1000)
+    if (contender->timeout_ms == CURATOR_WAIT_FOREVER || took_us < contender->timeout_ms * 1000)
       fail (candidate, "timed out too early");
   } else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
              && !contender->member->closed) {

@@ -29,7 +29,8 @@ note (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 static CuratorLease *
 acquire (Scene *scene, Notices *notices)
 {
-  CuratorLease *lease = curator_lock_acquire_lease (scene->machines[0]->lock, -1, NULL, NULL);
+  CuratorLease *lease =
+      curator_lock_acquire_lease (scene->machines[0]->lock, CURATOR_WAIT_FOREVER, NULL, NULL);
   EXPECT (scene, lease != NULL);
   curator_lease_add_listener (lease, note, notices, NULL);
   /* The heart beats. */

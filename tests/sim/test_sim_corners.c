@@ -57,7 +57,7 @@ wait_for_long_paths (Scene *scene, Machine *me)
   AWAIT (scene, scene->held);
   for (int i = 0; i < N_LONG_PATHS; i++) {
     g_autoptr (CuratorLock) lock = long_lock (scene, 1, i);
-    curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
+    curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_answer, scene);
   }
   AWAIT (scene, scene->n_refused > 0);
   sim_sleep_ms (scene->world, 1000);
@@ -78,7 +78,7 @@ acquire_very_many (Scene *scene, Machine *me)
   for (int i = 0; i < VERY_MANY; i++) {
     g_autofree char *path = g_strdup_printf (SCENE_PATH "%d", i);
     g_autoptr (CuratorLock) lock = curator_mutex_new (me->client, path, NULL);
-    curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
+    curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_answer, scene);
   }
   if (scene->world->seed == 1)
     sim_world_strike (scene->world, SIM_FAULT_EXPIRE, me->process, 0);
@@ -95,9 +95,9 @@ make_parents_without_containers (Scene *scene, Machine *a)
   g_autoptr (CuratorLock) other = curator_mutex_new (a->client, "/other/path", NULL);
 
   sim_world_script (scene->world, a->process, SIM_OP_CREATE, 2, ZUNIMPLEMENTED, SIM_BEFORE_EFFECT);
-  EXPECT (scene, curator_lock_acquire (a->lock, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (a->lock, CURATOR_WAIT_FOREVER, NULL, NULL));
   EXPECT (scene, curator_lock_release (a->lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
-  EXPECT (scene, curator_lock_acquire (other, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (other, CURATOR_WAIT_FOREVER, NULL, NULL));
   EXPECT (scene, curator_lock_release (other, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
@@ -174,7 +174,7 @@ hear_of_every_change (Scene *scene, Machine *me)
 
   AWAIT (scene, scene->held);
   for (int i = 0; i < 5; i++) {
-    curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
+    curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_answer, scene);
     sim_sleep_ms (scene->world, 20);
   }
   scene->over = TRUE;
@@ -219,7 +219,8 @@ be_asked_early (Scene *scene, Machine *a)
   g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (a->client, SCENE_PATH, NULL, 0, NULL);
   CuratorLock *write_lock = curator_rw_lock_get_write_lock (rw_lock);
   g_autoptr (CuratorLease) lease = scene_hold (scene, write_lock);
-  curator_lock_acquire_then (curator_rw_lock_get_read_lock (rw_lock), -1, NULL, on_answer, scene);
+  curator_lock_acquire_then (curator_rw_lock_get_read_lock (rw_lock), CURATOR_WAIT_FOREVER, NULL,
+                             on_answer, scene);
   sim_sleep_ms (scene->world, 50);
   EXPECT (scene, curator_client_attempt_revoke (a->client, curator_lease_get_node_path (lease),
                                                 CURATOR_WAIT_DEFAULT, NULL, NULL));

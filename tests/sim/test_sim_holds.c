@@ -55,7 +55,7 @@ enter_after_a_pause (Scene *scene, Machine *a)
   g_autoptr (GString) states = g_string_new (NULL);
   const SimFault fault = g_rand_boolean (scene->world->rand) ? SIM_FAULT_PAUSE : SIM_FAULT_SUSPEND;
 
-  EXPECT (scene, curator_lock_acquire (a->lock, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (a->lock, CURATOR_WAIT_FOREVER, NULL, NULL));
   const guint id = curator_client_add_state_listener (a->client, append_state, states, NULL);
   EXPECT (scene, curator_lock_acquire (a->lock, 0, NULL, NULL));
   EXPECT (scene, curator_lock_release (a->lock, CURATOR_WAIT_DEFAULT, NULL, NULL));

@@ -102,7 +102,8 @@ static gboolean
 is_around (const Look *look, const char *node)
 {
   const char *around = g_getenv ("CURATOR_LOCK_NODE");
-  return look->is_waiting && look->options->wait_ms < 0 && g_strcmp0 (node, around) == 0
+  return look->is_waiting && look->options->wait_ms == CURATOR_WAIT_FOREVER
+         && g_strcmp0 (node, around) == 0
          && !(look->options->mode == MODE_READ && strstr (node, "__READ__") != NULL)
          && !(look->options->mode == MODE_SEMAPHORE && look->options->leases > 1);
 }

@@ -129,7 +129,7 @@ static gint64
 wait_left_ms (const Run *run)
 {
   const gint64 wait_ms = run->options->wait_ms;
-  return wait_ms > 0 ? MAX (wait_ms - outcome_elapsed_ms (), 0) : wait_ms;
+  return wait_ms != CURATOR_WAIT_FOREVER ? wait_ms - outcome_elapsed_ms () : wait_ms;
 }
 
 static gboolean
