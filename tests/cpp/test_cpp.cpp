@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstring>
 #include <future>
 #include <malloc.h>
 #include <mutex>
@@ -310,10 +311,16 @@ TEST (test_multi_lock)
   }
   assert_false (a.is_acquired_in_this_process ());
   curator::multi_lock paths (client, { "/cpp/multi-b2", "/cpp/multi-a" });
-  curator::multi_lock given (client, { "/cpp/multi-b2", "/cpp/multi-a" },
-                             curator::lock_order::given);
+  curator::multi_lock sorted (client, { "/cpp/multi-b2", "/cpp/multi-a" },
+                              curator::lock_order::sorted);
+  const auto first_of = [] (curator::multi_lock &lock) {
+    const curator::lease lease = lock.acquire_lease (LONG);
+    return lease.node_path ().substr (0, std::strlen ("/cpp/multi-?"));
+  };
+  assert_true (first_of (paths) == "/cpp/multi-b");
+  assert_true (first_of (sorted) == "/cpp/multi-a");
   const std::scoped_lock hold (paths);
-  assert_false (given.try_lock ());
+  assert_false (sorted.try_lock ());
   assert_false (other_gets (a));
 }
 

@@ -433,10 +433,10 @@ const std::vector<creation> creations = {
     [] (auto &client, auto &path) {
       (void) curator::multi_lock (client, std::vector<std::string>{ "/misuse/x", path });
     } },
-  { "multi_lock, given",
+  { "multi_lock, sorted",
     [] (auto &client, auto &path) {
       (void) curator::multi_lock (client, std::vector<std::string>{ path },
-                                  curator::lock_order::given);
+                                  curator::lock_order::sorted);
     } },
   { "rw_lock", construct<curator::rw_lock> },
   { "shared_count", construct<curator::shared_count, 1> },
