@@ -327,10 +327,11 @@ TEST (test_multi_lock)
 TEST (test_retry_policy)
 {
   using policies = curator::retry_policy;
-  auto policy = policies::custom ([calls = std::make_unique<int> (0)] (guint retries, auto elapsed)
-                                      -> std::optional<std::chrono::milliseconds> {
-    return retries < 2 ? std::optional (elapsed + 1ms) : std::nullopt;
-  });
+  auto policy = policies::custom (
+      [calls = std::make_unique<int> (0)] (guint retries, auto elapsed,
+                                           auto *) -> std::optional<std::chrono::milliseconds> {
+        return retries < 2 ? std::optional (elapsed + 1ms) : std::nullopt;
+      });
   const auto same = policy.share ();
   assert_true (same.native_handle () == policy.native_handle ());
   assert_true (policy.allow_retry (0, 5ms) == 6ms);
@@ -343,8 +344,9 @@ TEST (test_retry_policy)
   assert_false (policies::until_elapsed (10ms, 1ms).allow_retry (0, 10ms).has_value ());
 
   criticals seen;
-  auto broken = policies::custom (
-      [] (guint, std::chrono::milliseconds) -> std::optional<std::chrono::milliseconds> {
+  auto broken =
+      policies::custom ([] (guint, std::chrono::milliseconds,
+                            const curator::error *) -> std::optional<std::chrono::milliseconds> {
         throw std::runtime_error ("cannot decide");
       });
   assert_false (broken.allow_retry (0, 0ms).has_value ());

@@ -62,6 +62,7 @@ values_of (const Extreme *extreme)
                            extreme->last };
   GArray *values = g_array_new (FALSE, FALSE, sizeof (gint64));
 
+  add (values, first, last, 0);
   for (gsize i = 0; i < G_N_ELEMENTS (turns); i++)
     add_around (values, first, last, turns[i]);
   return values;
@@ -365,7 +366,7 @@ judge_policy (const Stage *stage, Outcome *outcome)
       const guint count = (guint) CLAMP (numbers[i], 0, G_MAXUINT32);
       gint64 sleep_ms = -1;
       const gboolean allowed =
-          curator_retry_policy_allow_retry (outcome->result, count, numbers[k], &sleep_ms);
+          curator_retry_policy_allow_retry (outcome->result, count, numbers[k], NULL, &sleep_ms);
       expect (!allowed == !must_allow (stage, count, MAX (numbers[k], 0)), "another answer",
               outcome);
       expect (sleep_ms >= 0 && sleep_ms <= longest_sleep (stage), "another sleep", outcome);
@@ -658,7 +659,8 @@ typedef struct
 
 /* Gives up after a few. */
 static gboolean
-sleep_so_long (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data)
+sleep_so_long (guint retry_count, gint64 elapsed_ms, const GError *error, gint64 *sleep_ms,
+               gpointer data)
 {
   Sleeper *sleeper = data;
   g_atomic_int_inc (&sleeper->n_asked);

@@ -24,5 +24,10 @@ callbacks (CuratorClient *client, CuratorLockDriver **driver)
   static const CuratorLockDriverFuncs funcs = { .gets_the_lock = decide };
   *driver = curator_lock_driver_new (&funcs, NULL, NULL);
   curator_client_set_acl (client, &ZOO_CREATOR_ALL_ACL);
-  return curator_retry_policy_new_custom (sleep_longer_each_time, NULL, NULL);
+  CuratorRetryPolicy *policy =
+      curator_retry_policy_new_custom (sleep_longer_each_time, NULL, NULL);
+  gint64 sleep_ms;
+  if (!curator_retry_policy_allow_retry (policy, 0, 0, &sleep_ms))
+    g_debug ("no retry");
+  return policy;
 }

@@ -39,6 +39,28 @@ is_good (CuratorTraceKind kind)
          || !(kind == CURATOR_TRACE_FAILED || kind == CURATOR_TRACE_LOST);
 }
 
+static int
+code_of (CuratorLease *lease, const CuratorParticipant *one, CuratorLeaderLatch *latch)
+{
+  static const CuratorParticipantKind kinds[] = { CURATOR_PARTICIPANT_MUTEX, CURATOR_PARTICIPANT_READ,
+                                                  CURATOR_PARTICIPANT_WRITE, CURATOR_PARTICIPANT_TURN,
+                                                  CURATOR_PARTICIPANT_LEASE, CURATOR_PARTICIPANT_LATCH,
+                                                  CURATOR_PARTICIPANT_OTHER };
+
+  curator_leader_latch_close (latch, one == NULL ? CURATOR_LEADER_LATCH_SILENT
+                                                 : CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+  switch (curator_lease_get_state (lease)) {
+  case CURATOR_LEASE_HELD:
+  case CURATOR_LEASE_SUSPECT:
+    return (int) kinds[0];
+  case CURATOR_LEASE_LOST:
+    return 1;
+  case CURATOR_LEASE_RELEASED:
+  default:
+    return 2;
+  }
+}
+
 static void
 name_the_node (CuratorLockDriver *driver, CuratorNodeRequest *request, gpointer user_data)
 {
@@ -54,6 +76,7 @@ names (CuratorClient *client, CuratorRwLock *pair, const Callbacks *callbacks,
 {
   void (*name) (CuratorLockDriver *, CuratorNodeRequest *, gpointer) = name_the_node;
   name (NULL, NULL, NULL);
+  code_of (NULL, NULL, NULL);
   curator_client_add_state_listener (client, on_state, NULL, NULL);
   g_debug ("%d %d", (int) curator_client_get_session_timeout (client),
            is_good (CURATOR_TRACE_GRANTED));
