@@ -274,17 +274,19 @@ function (object,
 @policy@ identifier allow; expression user_data, destroy; @@
 curator_retry_policy_new_custom (allow, user_data, destroy)
 
-@@ identifier policy.allow, retry_count, elapsed_ms, sleep_ms, data; typedef guint, gint64, gpointer; @@
+@@ identifier policy.allow, retry_count, elapsed_ms, sleep_ms, data;
+   typedef guint, gint64, gpointer, GError; @@
 allow (
 -  int retry_count
 +  guint retry_count
    , gint64 elapsed_ms,
-+  const GError *error,
-   gint64 *sleep_ms, gpointer data)
+-  gint64 *sleep_ms
++  const GError *error, gint64 *sleep_ms
+   , gpointer data)
 { ... }
 
-@@ expression policy, retry_count, elapsed_ms, sleep_ms; @@
-curator_retry_policy_allow_retry (policy, retry_count, elapsed_ms,
+@@ expression asked, retry_count, elapsed_ms, sleep_ms; @@
+curator_retry_policy_allow_retry (asked, retry_count, elapsed_ms,
 + NULL,
   sleep_ms)
 
