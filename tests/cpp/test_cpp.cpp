@@ -324,6 +324,17 @@ TEST (test_multi_lock)
   assert_false (other_gets (a));
 }
 
+/* Flags are numbers in C++, too. */
+TEST (test_flags)
+{
+  curator::client client (fixture_server (fixture));
+  curator_client_add_acl (client.native_handle (), "world", "anyone",
+                          CURATOR_PERMISSIONS_ALL & ~CURATOR_PERMISSIONS_ADMIN);
+  curator_client_add_acl (client.native_handle (), "ip", "127.0.0.1",
+                          CURATOR_PERMISSIONS_READ | CURATOR_PERMISSIONS_CREATE);
+  client.start ();
+}
+
 TEST (test_retry_policy)
 {
   using policies = curator::retry_policy;
