@@ -201,7 +201,7 @@ show (Mutex *mutex, const char *own, const char *holder, gboolean is_owner)
 static gboolean
 is_valid (CuratorLease *lease)
 {
-  return lease != NULL && curator_lease_get_state (lease) < CURATOR_LEASE_LOST;
+  return lease != NULL && curator_lease_get_state (lease) < CURATOR_LEASE_STATE_LOST;
 }
 
 /* With the guard held. */

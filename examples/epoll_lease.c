@@ -107,7 +107,7 @@ ended (Job *job)
 {
   const CuratorLeaseState state = curator_lease_get_state (job->lease);
   g_print ("ended: %s\n", curator_lease_state_to_string (state));
-  if (state != CURATOR_LEASE_RELEASED)
+  if (state != CURATOR_LEASE_STATE_RELEASED)
     status = 1;
   job->ticks = 0;
   epoll_ctl (epoll, EPOLL_CTL_DEL, curator_lease_get_fd (job->lease), NULL);

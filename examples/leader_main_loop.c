@@ -62,6 +62,6 @@ main (int argc, char **argv)
   g_timeout_add (50, work, &program);
   g_main_loop_run (program.loop);
   g_main_loop_unref (program.loop);
-  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
+  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   return 0;
 }

@@ -40,5 +40,5 @@ main (int argc, char **argv)
   }
   CuratorLeaseState end = curator_lease_get_state (lease);
   g_print ("ended: %s\n", curator_lease_state_to_string (end));
-  return end == CURATOR_LEASE_RELEASED ? 0 : 1;
+  return end == CURATOR_LEASE_STATE_RELEASED ? 0 : 1;
 }

@@ -19,7 +19,7 @@ static int trouble;
 static void
 on_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 {
-  if (state == CURATOR_LEASE_SUSPECT || state == CURATOR_LEASE_LOST)
+  if (state == CURATOR_LEASE_STATE_SUSPECT || state == CURATOR_LEASE_STATE_LOST)
     g_atomic_int_set (&trouble, 1);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Two accounts, two locks: both are held or none. They are acquired in the order of their paths, so
- * that a transfer in the opposite direction cannot deadlock.
+ * that a transfer in the opposite direction, which does the same, cannot deadlock.
  *
  * usage: multi_lock CONNECT-STRING
  */

@@ -7,8 +7,10 @@
 #include <curator/curator.h>
 
 static gboolean
-sleep_longer_each_time (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
+sleep_longer_each_time (guint retry_count, gint64 elapsed_ms, const GError *error, gint64 *sleep_ms,
+                        gpointer user_data)
 {
+  g_printerr ("retry_policy: %s\n", error->message);
   *sleep_ms = 100 * (retry_count + 1);
   return retry_count < 5;
 }

@@ -74,7 +74,7 @@ on_ended (uv_poll_t *handle, int error, int events)
   Job *job = handle->data;
   const CuratorLeaseState state = curator_lease_get_state (job->lease);
   g_print ("ended: %s\n", curator_lease_state_to_string (state));
-  if (state != CURATOR_LEASE_RELEASED)
+  if (state != CURATOR_LEASE_STATE_RELEASED)
     status = 1;
   uv_timer_stop (&job->work);
   uv_close ((uv_handle_t *) handle, on_poll_closed);

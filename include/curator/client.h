@@ -141,7 +141,7 @@ typedef enum
  *  @param permissions  flags of #CuratorPermissions, at least one */
 CURATOR_API
 void curator_client_add_acl (CuratorClient *client, const char *scheme, const char *id,
-                             CuratorPermissions permissions);
+                             guint permissions);
 
 /** Sets the payload of lock nodes that have none of their own; copied. Default: this host's address
  *  as text, as in Curator, or its name if that has no address. NULL or length 0 for no payload.

@@ -42,20 +42,20 @@ typedef enum
 typedef enum
 {
   /** Of a mutex. */
-  CURATOR_PARTICIPANT_MUTEX,
+  CURATOR_PARTICIPANT_KIND_MUTEX,
   /** A reader of a read-write lock. */
-  CURATOR_PARTICIPANT_READ,
+  CURATOR_PARTICIPANT_KIND_READ,
   /** A writer of a read-write lock. */
-  CURATOR_PARTICIPANT_WRITE,
+  CURATOR_PARTICIPANT_KIND_WRITE,
   /** A lease of a semaphore. */
-  CURATOR_PARTICIPANT_LEASE,
+  CURATOR_PARTICIPANT_KIND_LEASE,
   /** A contender that queues for its turn to take leases of a semaphore. */
-  CURATOR_PARTICIPANT_TURN,
+  CURATOR_PARTICIPANT_KIND_TURN,
   /** A candidate of a leader latch; its payload is its id. */
-  CURATOR_PARTICIPANT_LATCH,
+  CURATOR_PARTICIPANT_KIND_LATCH,
   /** A node of another recipe or library that a session owns, or that may not be read. Whether it
    *  holds is not known: it is no holder, and its position is 0. */
-  CURATOR_PARTICIPANT_OTHER
+  CURATOR_PARTICIPANT_KIND_OTHER
 } CuratorParticipantKind;
 
 /** The result of one inspection of a lock path. Immutable. */

@@ -184,8 +184,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (CuratorLeaderSelector, curator_leader_selector_un
 /** Which listeners hear that a closed latch leads no more. Mirrors LeaderLatch.CloseMode. */
 typedef enum
 {
-  CURATOR_LEADER_LATCH_SILENT,       /**< none, nor of any change that they have not heard yet */
-  CURATOR_LEADER_LATCH_NOTIFY_LEADER /**< those of a latch that leads */
+  /** None, nor of any change that they have not heard yet. */
+  CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT,
+  /** Those of a latch that leads. */
+  CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER
 } CuratorLeaderLatchCloseMode;
 
 /** Called for every change of leadership, in order. Runs as a state listener, which only other

@@ -22,16 +22,16 @@ G_BEGIN_DECLS
 typedef enum
 {
   /** Held, as a recent answer from the server proves. */
-  CURATOR_LEASE_HELD,
+  CURATOR_LEASE_STATE_HELD,
   /** Still held, but the server has not answered for a while and the deadline approaches: begin
    *  nothing new. */
-  CURATOR_LEASE_SUSPECT,
+  CURATOR_LEASE_STATE_SUSPECT,
   /** No longer held: the session ended, another client deleted the node, the client was closed, the
    *  deadline passed, or the maximum that curator_lock_set_max_hold() had set. The local clock
    *  decides, even without a network. Stop at once. */
-  CURATOR_LEASE_LOST,
+  CURATOR_LEASE_STATE_LOST,
   /** Released by this process. */
-  CURATOR_LEASE_RELEASED
+  CURATOR_LEASE_STATE_RELEASED
 } CuratorLeaseState;
 
 /** Why a hold is LOST. Each has its counter in stats.h. */
@@ -102,9 +102,10 @@ gint64 curator_lease_get_remaining_ms (CuratorLease *lease);
 /** Gives a hold with a maximum, see curator_lock_set_max_hold(), more time: the maximum does not
  *  end it within that time from now. Never ends a hold sooner. Asks no server and does not wait.
  *  For a multi-lock: each member's. Mirrors nothing in Java.
- *  @param at_least_ms  milliseconds from now; #CURATOR_WAIT_FOREVER: the maximum is lifted
+ *  @param at_least_ms  milliseconds from now; #CURATOR_WAIT_FOREVER: the maximum is lifted; no
+ *                      time, or a negative one, changes nothing
  *  @return TRUE also if the hold has no maximum; FALSE with LOCK_LOST if the hold has ended,
- *          whatever ended it, INVALID_ARGUMENT, FORKED */
+ *          whatever ended it, FORKED */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error);
 
@@ -156,8 +157,7 @@ GBytes *curator_lease_get_data (CuratorLease *lease, gint64 timeout_ms, GCancell
  *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it. It ends the wait, not the release
  *  @return FALSE with RELEASE_PENDING if no confirmation came in time, or G_IO_ERROR_CANCELLED: the
- *          hold has ended nevertheless, and the node is deleted in the background; with
- *          INVALID_ARGUMENT for another negative timeout: it has not */
+ *          hold has ended nevertheless, and the node is deleted in the background */
 CURATOR_API
 gboolean curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *cancellable,
                                 GError **error);

@@ -83,8 +83,7 @@ gboolean curator_lock_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellabl
  *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it. It ends the wait, not the release
  *  @return TRUE also if the hold was LOST; FALSE with NOT_OWNER; with RELEASE_PENDING if no
- *          confirmation came in time, or G_IO_ERROR_CANCELLED: the hold has ended nevertheless;
- *          with INVALID_ARGUMENT for another negative timeout: it has not */
+ *          confirmation came in time, or G_IO_ERROR_CANCELLED: the hold has ended nevertheless */
 CURATOR_API
 gboolean curator_lock_release (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                                GError **error);
@@ -165,8 +164,8 @@ void curator_lock_release_then (CuratorLock *lock, gint64 timeout_ms, GCancellab
  *  It applies to holds granted from now on, from the grant, however many levels they gain;
  *  curator_lease_extend() gives one more time. For a multi-lock: sets that of each member. Mirrors
  *  nothing in Java.
- *  @param max_hold_ms  milliseconds; #CURATOR_WAIT_FOREVER, the default, for none. Any other number
- *                      below 1 logs a critical message and changes nothing */
+ *  @param max_hold_ms  milliseconds; #CURATOR_WAIT_FOREVER, the default, for none. A number below 1
+ *                      logs a critical message and changes nothing */
 CURATOR_API
 void curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms);
 

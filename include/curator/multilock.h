@@ -38,8 +38,9 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLock *curator_multi_lock_new_for_paths (CuratorClient *client, const char *const *paths,
                                                GError **error);
 
-/** Creates a lock of mutexes, and acquires them in the byte order of their paths, so that callers
- *  that name them in different orders cannot deadlock. No Java counterpart. */
+/** Creates a lock of mutexes, and acquires them in the byte order of their paths: callers that all
+ *  use this cannot deadlock, whatever order they name them in. Beside Java, and others that acquire
+ *  them as given, those have to give that order. No Java counterpart. */
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorLock *curator_multi_lock_new_for_paths_sorted (CuratorClient *client,
                                                       const char *const *paths, GError **error);

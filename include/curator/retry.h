@@ -22,11 +22,15 @@ G_BEGIN_DECLS
  *  the lock drivers of its client. The answer is dropped if the operation has ended meanwhile.
  *  @param retry_count   number of retries so far; 0 after the first failure
  *  @param elapsed_ms    time since the first try began, in milliseconds
+ *  @param error         why the last try failed, borrowed: CONNECTION_LOST, whose cause
+ *                       curator_client_dup_connection_error() returns, NO_ANSWER, SESSION_EXPIRED,
+ *                       AUTH_FAILED or #CURATOR_ZK_ERROR; NULL if curator_retry_policy_allow_retry()
+ *                       was given NULL
  *  @param sleep_ms      out, never NULL, 0 at entry: how long to wait before the retry, in
  *                       milliseconds; a negative value counts as 0, more than 366 days as 366 days
  *  @return TRUE to retry */
-typedef gboolean (*CuratorRetryFunc) (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms,
-                                      gpointer user_data);
+typedef gboolean (*CuratorRetryFunc) (guint retry_count, gint64 elapsed_ms, const GError *error,
+                                      gint64 *sleep_ms, gpointer user_data);
 
 /** Retries up to @p max_retries times. Each sleep is the base times a random integer from [0,
  *  2^(retry+1) - 1], at least 1: the first is exactly @p base_sleep_ms, later ones grow and vary.
@@ -74,12 +78,14 @@ CuratorRetryPolicy *curator_retry_policy_new_custom (CuratorRetryFunc func, gpoi
 /** Decides whether to retry. Never sleeps. Mirrors RetryPolicy.allowRetry.
  *  @param retry_count  number of retries so far, from 0
  *  @param elapsed_ms   time since the first try began, in milliseconds
+ *  @param error        why the last try failed, for a custom policy; may be NULL
  *  @param sleep_ms     out, may be NULL: milliseconds to sleep before the retry, never negative; 0
  *                      on a refusal, except for curator_retry_policy_new_until_elapsed()
  *  @return TRUE to retry */
 CURATOR_API
 gboolean curator_retry_policy_allow_retry (CuratorRetryPolicy *policy, guint retry_count,
-                                           gint64 elapsed_ms, gint64 *sleep_ms);
+                                           gint64 elapsed_ms, const GError *error,
+                                           gint64 *sleep_ms);
 
 /** Adds a reference and returns @p policy. */
 CURATOR_API

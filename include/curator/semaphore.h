@@ -17,21 +17,20 @@
 
 G_BEGIN_DECLS
 
-/** Receives the result of curator_semaphore_acquire_then(), once. Runs as a callback; see
+/** Receives the result of curator_semaphore_acquire_n_then(), once. Runs as a callback; see
  *  client.h.
  *  @param leases  transfer full, of #CuratorLease, with curator_lease_unref() as free function;
  *                 NULL on error
  *  @param error   NULL on success; borrowed */
-typedef void (*CuratorSemaphoreAcquireCallback) (CuratorSemaphore *semaphore, GPtrArray *leases,
-                                                 const GError *error, gpointer user_data);
+typedef void (*CuratorSemaphoreAcquireNCallback) (CuratorSemaphore *semaphore, GPtrArray *leases,
+                                                  const GError *error, gpointer user_data);
 
-/** Receives the result of curator_semaphore_acquire_one_then(), once. Runs as a callback; see
+/** Receives the result of curator_semaphore_acquire_then(), once. Runs as a callback; see
  *  client.h.
  *  @param lease  transfer full; NULL on error
  *  @param error  NULL on success; borrowed */
-typedef void (*CuratorSemaphoreAcquireOneCallback) (CuratorSemaphore *semaphore,
-                                                    CuratorLease *lease, const GError *error,
-                                                    gpointer user_data);
+typedef void (*CuratorSemaphoreAcquireCallback) (CuratorSemaphore *semaphore, CuratorLease *lease,
+                                                 const GError *error, gpointer user_data);
 
 /** Receives the result of curator_semaphore_return_all_then(), once. Runs as a callback; see
  *  client.h.
@@ -103,17 +102,17 @@ GPtrArray *curator_semaphore_acquire_n (CuratorSemaphore *semaphore, guint n, gi
 /** Like curator_semaphore_acquire_n(), but returns at once. The callback runs exactly once, never
  *  inside this call, also when the client is closed. No Java counterpart. */
 CURATOR_API
-void curator_semaphore_acquire_then (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
-                                     GCancellable *cancellable,
-                                     CuratorSemaphoreAcquireCallback callback, gpointer user_data);
+void curator_semaphore_acquire_n_then (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
+                                       GCancellable *cancellable,
+                                       CuratorSemaphoreAcquireNCallback callback,
+                                       gpointer user_data);
 
 /** Like curator_semaphore_acquire(), but returns at once. The callback runs exactly once, never
  *  inside this call, also when the client is closed. No Java counterpart. */
 CURATOR_API
-void curator_semaphore_acquire_one_then (CuratorSemaphore *semaphore, gint64 timeout_ms,
-                                         GCancellable *cancellable,
-                                         CuratorSemaphoreAcquireOneCallback callback,
-                                         gpointer user_data);
+void curator_semaphore_acquire_then (CuratorSemaphore *semaphore, gint64 timeout_ms,
+                                     GCancellable *cancellable,
+                                     CuratorSemaphoreAcquireCallback callback, gpointer user_data);
 
 /** Releases every lease in the array, in order, all at once, and waits for the server. The caller
  *  keeps the array. Mirrors InterProcessSemaphoreV2.returnAll, which ignores failures.
@@ -121,7 +120,7 @@ void curator_semaphore_acquire_one_then (CuratorSemaphore *semaphore, gint64 tim
  *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it. It ends the wait, not the releases
  *  @return FALSE with the first failure and the messages of all, as curator_lease_release(): every
- *          lease was released nevertheless, except after INVALID_ARGUMENT */
+ *          lease was released nevertheless */
 CURATOR_API
 gboolean curator_semaphore_return_all (CuratorSemaphore *semaphore, GPtrArray *leases,
                                        gint64 timeout_ms, GCancellable *cancellable,

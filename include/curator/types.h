@@ -8,7 +8,7 @@
 G_BEGIN_DECLS
 
 /** Timeout that waits without a limit. */
-#define CURATOR_WAIT_FOREVER G_GINT64_CONSTANT (-1)
+#define CURATOR_WAIT_FOREVER G_MAXINT64
 
 /** Timeout as long as the connection timeout; see curator_client_set_connection_timeout().
  *
@@ -17,9 +17,9 @@ G_BEGIN_DECLS
  *  does not wait: an acquire asks the servers once, which may take up to the connection timeout; a
  *  release is sent and not waited for (RELEASE_PENDING); whatever only asks fails with NO_ANSWER,
  *  and so does a write, which is sent; what waits for a state checks it. Without a connection only
- *  a release is sent later, and the others fail with CONNECTION_LOST. Any other negative timeout
- *  fails with INVALID_ARGUMENT. */
-#define CURATOR_WAIT_DEFAULT G_GINT64_CONSTANT (-2)
+ *  a release is sent later, and the others fail with CONNECTION_LOST. Any other negative timeout is
+ *  0: a program may pass on what is left of a time. */
+#define CURATOR_WAIT_DEFAULT G_MININT64
 
 /** Decides whether and when a failed request is retried; see retry.h. */
 typedef struct _CuratorRetryPolicy CuratorRetryPolicy;

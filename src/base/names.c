@@ -19,10 +19,10 @@ curator_connection_state_to_string (CuratorConnectionState state)
 const char *
 curator_lease_state_to_string (CuratorLeaseState state)
 {
-  static const char *const names[] = { [CURATOR_LEASE_HELD] = "HELD",
-                                       [CURATOR_LEASE_SUSPECT] = "SUSPECT",
-                                       [CURATOR_LEASE_LOST] = "LOST",
-                                       [CURATOR_LEASE_RELEASED] = "RELEASED" };
+  static const char *const names[] = { [CURATOR_LEASE_STATE_HELD] = "HELD",
+                                       [CURATOR_LEASE_STATE_SUSPECT] = "SUSPECT",
+                                       [CURATOR_LEASE_STATE_LOST] = "LOST",
+                                       [CURATOR_LEASE_STATE_RELEASED] = "RELEASED" };
   return (guint) state < G_N_ELEMENTS (names) ? names[state] : "UNKNOWN";
 }
 

@@ -192,7 +192,7 @@ curator_client_block_until_connected_then (CuratorClient *client, gint64 timeout
   CuratorAsync *async = curator_async_new (client, curator_client_ref (client), unref_client,
                                            deliver_connected, G_CALLBACK (callback), user_data);
   GError *error = NULL;
-  CuratorOp *op = curator_check_call (client, timeout_ms, cancellable, &error)
+  CuratorOp *op = curator_check_call (client, cancellable, &error)
                       ? curator_connection_wait (client, timeout_ms, curator_async_done, async)
                       : NULL;
 

@@ -170,7 +170,7 @@ add_entry (CuratorClient *client, const char *scheme, const char *id, gint32 per
 
 void
 curator_client_add_acl (CuratorClient *client, const char *scheme, const char *id,
-                        CuratorPermissions permissions)
+                        guint permissions)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client) && scheme != NULL
                     && id != NULL);

@@ -132,40 +132,26 @@ curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancell
   finish_part (async);
 }
 
-static gboolean
-check_timeout (gint64 timeout_ms, GError **error)
-{
-  return timeout_ms >= CURATOR_WAIT_DEFAULT
-         || CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                            "invalid timeout of %" G_GINT64_FORMAT " ms", timeout_ms);
-}
-
 gboolean
-curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *cancellable,
-                    GError **error)
+curator_check_call (CuratorClient *client, GCancellable *cancellable, GError **error)
 {
-  return check_timeout (timeout_ms, error) && curator_client_check_usable (client, error)
+  return curator_client_check_usable (client, error)
          && !g_cancellable_set_error_if_cancelled (cancellable, error);
 }
 
-gboolean
-curator_check_release (CuratorClient *client, gint64 timeout_ms, GError **error)
-{
-  return check_timeout (timeout_ms, error)
-         && (client == NULL || curator_client_check_forked (client, error));
-}
-
 gint64
-curator_acquire_deadline (CuratorClient *client, gint64 timeout_ms)
+curator_acquire_deadline (CuratorClient *client, gint64 timeout_ms, gboolean *once)
 {
-  return curator_client_deadline (client, timeout_ms == 0 ? CURATOR_WAIT_DEFAULT : timeout_ms);
+  const gint64 deadline_us = curator_client_deadline (client, timeout_ms);
+  *once = deadline_us == CURATOR_NO_TIME_US;
+  return *once ? curator_client_deadline (client, CURATOR_WAIT_DEFAULT) : deadline_us;
 }
 
 gboolean
 curator_limits_init (CuratorLimits *limits, CuratorClient *client, gint64 timeout_ms,
                      GCancellable *cancellable, GError **error)
 {
-  if (!curator_check_call (client, timeout_ms, cancellable, error))
+  if (!curator_check_call (client, cancellable, error))
     return FALSE;
   *limits = (CuratorLimits){ .client = client,
                              .deadline_us = curator_client_deadline (client, timeout_ms),

@@ -26,16 +26,11 @@ void curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *ca
 /* The end of a call that has no op. Takes error, which may be NULL. */
 void curator_async_end (CuratorAsync *async, GError *error);
 
-/* Checks a call that can wait before it starts. INVALID_ARGUMENT for what is neither a number of
- * milliseconds nor one of CURATOR_WAIT_*. */
-gboolean curator_check_call (CuratorClient *client, gint64 timeout_ms, GCancellable *cancellable,
-                             GError **error);
-/* The same of a release, which a client allows that is closed. client: NULL where there is nothing
- * to release. */
-gboolean curator_check_release (CuratorClient *client, gint64 timeout_ms, GError **error);
-/* The deadline of an acquire. A single try (0) waits for no holder, but its requests may take up to
- * the connection timeout. */
-gint64 curator_acquire_deadline (CuratorClient *client, gint64 timeout_ms);
+/* Checks a call that can wait before it starts. */
+gboolean curator_check_call (CuratorClient *client, GCancellable *cancellable, GError **error);
+/* The deadline of an acquire. Without any time it is a single try: that waits for no holder, but
+ * its requests may take up to the connection timeout. */
+gint64 curator_acquire_deadline (CuratorClient *client, gint64 timeout_ms, gboolean *once);
 
 /* How long a blocking call may take in all, however many requests it sends. */
 typedef struct

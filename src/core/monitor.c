@@ -182,10 +182,8 @@ curator_client_deadline (CuratorClient *client, gint64 timeout_ms)
 {
   const gint64 wait_ms =
       timeout_ms == CURATOR_WAIT_DEFAULT ? client->settings.connection_timeout_ms : timeout_ms;
-  if (wait_ms == 0)
+  if (wait_ms <= 0)
     return CURATOR_NO_TIME_US;
-  if (wait_ms < 0)
-    return G_MAXINT64;
   const gint64 now_us =
       locked_client == client ? curator_locked_now_us (client) : curator_client_now_us (client);
   return wait_ms > (G_MAXINT64 - now_us) / 1000 ? G_MAXINT64 : now_us + wait_ms * 1000;

@@ -60,8 +60,8 @@ gint64 curator_locked_boottime_us (CuratorClient *client) CURATOR_LOCKED;
 gint64 curator_locked_reread_us (CuratorClient *client) CURATOR_LOCKED; /* CLOCK_BOOTTIME */
 /* The mutex is about to be given back for a while. */
 void curator_locked_forget_clocks (CuratorClient *client) CURATOR_LOCKED;
-/* The deadline for a timeout of 0: it has passed. */
+/* The deadline for a timeout of 0, or a negative one: it has passed. */
 #define CURATOR_NO_TIME_US 0
 /* The absolute deadline of a call that begins now, from the timeout that the user gave; G_MAXINT64
- * for CURATOR_WAIT_FOREVER. */
+ * for CURATOR_WAIT_FOREVER, and for what ends later than time does. */
 gint64 curator_client_deadline (CuratorClient *client, gint64 timeout_ms);

@@ -56,11 +56,11 @@ visit (Walk *walk, const char *path, const GPtrArray *children)
   }
   for (guint i = 0; i < children->len; i++) {
     const char *name = g_ptr_array_index (children, i);
-    if (curator_grammar_is_node (name, CURATOR_PARTICIPANT_MUTEX)
-        || curator_grammar_is_node (name, CURATOR_PARTICIPANT_READ)
-        || curator_grammar_is_node (name, CURATOR_PARTICIPANT_LATCH))
+    if (curator_grammar_is_node (name, CURATOR_PARTICIPANT_KIND_MUTEX)
+        || curator_grammar_is_node (name, CURATOR_PARTICIPANT_KIND_READ)
+        || curator_grammar_is_node (name, CURATOR_PARTICIPANT_KIND_LATCH))
       has_lock_nodes = TRUE;
-    else if (curator_grammar_is_node (name, CURATOR_PARTICIPANT_LEASE))
+    else if (curator_grammar_is_node (name, CURATOR_PARTICIPANT_KIND_LEASE))
       has_lease_nodes = TRUE;
     /* Only /zookeeper is the server's. */
     else if (strcmp (path, "/") != 0 || strcmp (name, "zookeeper") != 0)

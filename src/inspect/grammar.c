@@ -12,14 +12,14 @@
 const char *
 curator_grammar_key (const char *name, gpointer kind)
 {
-  static const char *const lock_names[] = { [CURATOR_PARTICIPANT_MUTEX] = CURATOR_LOCK_NAME,
-                                            [CURATOR_PARTICIPANT_READ] = CURATOR_READ_NAME,
-                                            [CURATOR_PARTICIPANT_WRITE] = CURATOR_WRITE_NAME,
-                                            [CURATOR_PARTICIPANT_LEASE] = CURATOR_LEASE_NAME,
-                                            [CURATOR_PARTICIPANT_TURN] = CURATOR_LOCK_NAME,
-                                            [CURATOR_PARTICIPANT_LATCH] = CURATOR_LATCH_NAME };
+  static const char *const lock_names[] = { [CURATOR_PARTICIPANT_KIND_MUTEX] = CURATOR_LOCK_NAME,
+                                            [CURATOR_PARTICIPANT_KIND_READ] = CURATOR_READ_NAME,
+                                            [CURATOR_PARTICIPANT_KIND_WRITE] = CURATOR_WRITE_NAME,
+                                            [CURATOR_PARTICIPANT_KIND_LEASE] = CURATOR_LEASE_NAME,
+                                            [CURATOR_PARTICIPANT_KIND_TURN] = CURATOR_LOCK_NAME,
+                                            [CURATOR_PARTICIPANT_KIND_LATCH] = CURATOR_LATCH_NAME };
   const char *key = curator_queue_standard_key (name, lock_names[GPOINTER_TO_INT (kind)]);
-  return key == name && GPOINTER_TO_INT (kind) == CURATOR_PARTICIPANT_READ
+  return key == name && GPOINTER_TO_INT (kind) == CURATOR_PARTICIPANT_KIND_READ
              ? curator_queue_standard_key (name, CURATOR_WRITE_NAME)
              : key;
 }
@@ -40,9 +40,9 @@ curator_grammar_kind (const char *const *children, gsize n)
   gboolean has_leases = FALSE;
 
   for (gsize i = 0; i < n; i++) {
-    n_mutex += curator_grammar_is_node (children[i], CURATOR_PARTICIPANT_MUTEX);
-    n_rw += curator_grammar_is_node (children[i], CURATOR_PARTICIPANT_READ);
-    n_latch += curator_grammar_is_node (children[i], CURATOR_PARTICIPANT_LATCH);
+    n_mutex += curator_grammar_is_node (children[i], CURATOR_PARTICIPANT_KIND_MUTEX);
+    n_rw += curator_grammar_is_node (children[i], CURATOR_PARTICIPANT_KIND_READ);
+    n_latch += curator_grammar_is_node (children[i], CURATOR_PARTICIPANT_KIND_LATCH);
     has_leases = has_leases || strcmp (children[i], CURATOR_LEASES_NAME) == 0;
   }
   if (n_latch > MAX (n_mutex, n_rw))

@@ -124,9 +124,9 @@ sort_nodes (Reading *reading, Folder *folder)
 static CuratorParticipantKind
 kind_of_node (CuratorParticipantKind kind, const char *name)
 {
-  return kind == CURATOR_PARTICIPANT_READ
+  return kind == CURATOR_PARTICIPANT_KIND_READ
                  && curator_queue_standard_key (name, CURATOR_WRITE_NAME) != name
-             ? CURATOR_PARTICIPANT_WRITE
+             ? CURATOR_PARTICIPANT_KIND_WRITE
              : kind;
 }
 
@@ -146,7 +146,7 @@ add_nodes (const Reading *reading, const Folder *folder, const GPtrArray *paths,
     *one = (CuratorParticipant){
       .tag = CURATOR_TAG_PARTICIPANT,
       .kind = folder != NULL ? kind_of_node (folder->kind, folder->queue.names[i])
-                             : CURATOR_PARTICIPANT_OTHER,
+                             : CURATOR_PARTICIPANT_KIND_OTHER,
       .node_path = g_strdup (path),
       .number = folder != NULL ? folder->queue.numbers[i] : curator_grammar_number_of (path),
       .is_readable = is_readable,
@@ -172,11 +172,11 @@ mark_queue_holders (CuratorInspection *inspection)
     CuratorParticipant *one = g_ptr_array_index (all, i);
     one->is_holder =
         i == 0
-        || (one->kind == CURATOR_PARTICIPANT_READ && !writer_waits
-            && (first->kind != CURATOR_PARTICIPANT_WRITE || first->number == one->number));
+        || (one->kind == CURATOR_PARTICIPANT_KIND_READ && !writer_waits
+            && (first->kind != CURATOR_PARTICIPANT_KIND_WRITE || first->number == one->number));
     one->position = one->is_holder ? 0 : ++inspection->n_waiting;
     inspection->n_holders += one->is_holder;
-    writer_waits = writer_waits || (i > 0 && one->kind == CURATOR_PARTICIPANT_WRITE);
+    writer_waits = writer_waits || (i > 0 && one->kind == CURATOR_PARTICIPANT_KIND_WRITE);
   }
 }
 
@@ -199,11 +199,11 @@ mark_semaphore_holders (CuratorInspection *inspection)
 
   for (guint i = all->len; i-- > 0;) {
     const CuratorParticipant *one = g_ptr_array_index (all, i);
-    first = one->kind == CURATOR_PARTICIPANT_TURN ? one : first;
+    first = one->kind == CURATOR_PARTICIPANT_KIND_TURN ? one : first;
   }
   for (guint i = 0; i < all->len; i++) {
     CuratorParticipant *one = g_ptr_array_index (all, i);
-    if (one->kind == CURATOR_PARTICIPANT_TURN) {
+    if (one->kind == CURATOR_PARTICIPANT_KIND_TURN) {
       one->position = ++inspection->n_waiting;
       continue;
     }
@@ -220,9 +220,9 @@ static void
 begin_nodes (Reading *reading)
 {
   static const CuratorParticipantKind kinds[] = {
-    [CURATOR_LOCK_KIND_MUTEX] = CURATOR_PARTICIPANT_MUTEX, /* and of none */
-    [CURATOR_LOCK_KIND_READ_WRITE] = CURATOR_PARTICIPANT_READ,
-    [CURATOR_LOCK_KIND_LEADER_LATCH] = CURATOR_PARTICIPANT_LATCH,
+    [CURATOR_LOCK_KIND_MUTEX] = CURATOR_PARTICIPANT_KIND_MUTEX, /* and of none */
+    [CURATOR_LOCK_KIND_READ_WRITE] = CURATOR_PARTICIPANT_KIND_READ,
+    [CURATOR_LOCK_KIND_LEADER_LATCH] = CURATOR_PARTICIPANT_KIND_LATCH,
   };
   CuratorInspection *inspection = reading->inspection;
   Folder *top = &reading->folders[TOP];
@@ -236,9 +236,9 @@ begin_nodes (Reading *reading)
     return;
   }
   reading->folders[LEASES] = (Folder){ .path = curator_path_join (top->path, CURATOR_LEASES_NAME),
-                                       .kind = CURATOR_PARTICIPANT_LEASE };
+                                       .kind = CURATOR_PARTICIPANT_KIND_LEASE };
   reading->folders[TURNS] = (Folder){ .path = curator_path_join (top->path, CURATOR_TURNS_NAME),
-                                      .kind = CURATOR_PARTICIPANT_TURN };
+                                      .kind = CURATOR_PARTICIPANT_KIND_TURN };
   inspection->digest = curator_grammar_digest (children);
   for (guint i = 0; i < children->len; i++) {
     const char *name = g_ptr_array_index (children, i);
@@ -408,8 +408,7 @@ curator_client_inspect_then (CuratorClient *client, const char *path, gint64 tim
   GError *error = NULL;
   CuratorOp *op = NULL;
 
-  if (curator_path_validate (path, &error)
-      && curator_check_call (client, timeout_ms, cancellable, &error))
+  if (curator_path_validate (path, &error) && curator_check_call (client, cancellable, &error))
     op = start (client, path, curator_client_deadline (client, timeout_ms), curator_async_done,
                 async);
   curator_async_started (async, op, cancellable, error);

@@ -75,7 +75,7 @@ curator_inspection_get_counter_used (const CuratorInspection *inspection)
 }
 
 CURATOR_GETTER (CuratorParticipantKind, curator_participant_get_kind, const CuratorParticipant,
-                PARTICIPANT, kind, CURATOR_PARTICIPANT_MUTEX)
+                PARTICIPANT, kind, CURATOR_PARTICIPANT_KIND_MUTEX)
 
 const char *
 curator_participant_kind_to_string (CuratorParticipantKind kind)

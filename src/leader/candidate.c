@@ -288,7 +288,7 @@ curator_candidate_await (CuratorCandidate *candidate, gint64 timeout_ms, GCancel
   CuratorClient *client = candidate->internals->client;
   CuratorAwait await;
 
-  if (!curator_check_call (client, timeout_ms, cancellable, error))
+  if (!curator_check_call (client, cancellable, error))
     return FALSE;
   curator_await_init (&await, client);
   Wait *wait =

@@ -67,7 +67,8 @@ static CURATOR_LOCKED gboolean
 state_leads (CuratorLeaderLatch *latch, CuratorLeaseState state)
 {
   return latch->candidate.life == CURATOR_LIFE_STARTED
-         && (state == CURATOR_LEASE_HELD || (state == CURATOR_LEASE_SUSPECT && latch->until_lost));
+         && (state == CURATOR_LEASE_STATE_HELD
+             || (state == CURATOR_LEASE_STATE_SUSPECT && latch->until_lost));
 }
 
 /* By the clock, of which the listeners may not know yet. */
@@ -93,7 +94,7 @@ on_changed (gpointer object, CuratorLeaseState state)
   CuratorLeaderLatch *latch = object;
 
   set_leadership (latch, state_leads (latch, state));
-  if (state >= CURATOR_LEASE_LOST) {
+  if (state >= CURATOR_LEASE_STATE_LOST) {
     step_down (latch);
     curator_candidate_queue_again (&latch->candidate, 0);
   }
@@ -147,7 +148,7 @@ curator_leader_latch_unref (CuratorLeaderLatch *latch)
   if (!curator_client_check_forked (latch->client, NULL))
     return;
   if (curator_refs_dec (&latch->candidate.refs))
-    curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
+    curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   curator_candidate_unref (latch);
 }
 
@@ -271,13 +272,13 @@ void
 curator_leader_latch_close (CuratorLeaderLatch *latch, CuratorLeaderLatchCloseMode mode)
 {
   g_return_if_fail (CURATOR_IS_LEADER_LATCH (latch));
-  g_return_if_fail (mode == CURATOR_LEADER_LATCH_SILENT
-                    || mode == CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+  g_return_if_fail (mode == CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT
+                    || mode == CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER);
   CuratorClient *client = latch->client;
 
   if (!curator_client_check_forked (client, NULL))
     return;
-  if (mode == CURATOR_LEADER_LATCH_SILENT)
+  if (mode == CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT)
     curator_listeners_remove_all (&latch->listeners, client, TRUE);
   curator_client_lock (client);
   if (latch->candidate.life != CURATOR_LIFE_STOPPED) {

@@ -57,7 +57,8 @@ on_changed (gpointer object, CuratorLeaseState state)
 {
   CuratorLeaderSelector *selector = object;
 
-  if (state >= CURATOR_LEASE_LOST || (state == CURATOR_LEASE_SUSPECT && !selector->until_lost))
+  if (state >= CURATOR_LEASE_STATE_LOST
+      || (state == CURATOR_LEASE_STATE_SUSPECT && !selector->until_lost))
     curator_dispatch_cancel (selector->client, selector->cancellable);
 }
 
@@ -117,7 +118,7 @@ static CURATOR_LOCKED gboolean
 leads_now (gpointer object)
 {
   CuratorLease *lease = ((CuratorLeaderSelector *) object)->candidate.lease;
-  return lease != NULL && curator_lease_state_now (lease) < CURATOR_LEASE_LOST;
+  return lease != NULL && curator_lease_state_now (lease) < CURATOR_LEASE_STATE_LOST;
 }
 
 static CURATOR_LOCKED void

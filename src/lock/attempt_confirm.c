@@ -19,7 +19,7 @@ curator_attempt_lost_required_hold (Attempt *attempt)
   CuratorLease *hold = attempt->own.request->required_hold;
   if (hold == NULL
       || (curator_lease_get_session (hold) == attempt->own.session
-          && curator_lease_state_now (hold) < CURATOR_LEASE_LOST))
+          && curator_lease_state_now (hold) < CURATOR_LEASE_STATE_LOST))
     return FALSE;
   curator_attempt_fail (attempt,
                         g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,

@@ -19,19 +19,19 @@ lease_at (GPtrArray *leases, guint index)
 static CuratorLeaseState
 composite_get_state (CuratorLease *lease)
 {
-  CuratorLeaseState worst = CURATOR_LEASE_HELD;
+  CuratorLeaseState worst = CURATOR_LEASE_STATE_HELD;
   guint n_released = 0;
 
   for (guint i = 0; i < lease->members->len; i++) {
     const CuratorLeaseState state = curator_lease_get_state (lease_at (lease->members, i));
-    if (state == CURATOR_LEASE_RELEASED)
+    if (state == CURATOR_LEASE_STATE_RELEASED)
       n_released++;
     else
       worst = MAX (worst, state);
   }
   if (n_released > 0 && !g_atomic_int_get (&lease->is_ending))
-    worst = MAX (worst, CURATOR_LEASE_SUSPECT);
-  return n_released == lease->members->len ? CURATOR_LEASE_RELEASED : worst;
+    worst = MAX (worst, CURATOR_LEASE_STATE_SUSPECT);
+  return n_released == lease->members->len ? CURATOR_LEASE_STATE_RELEASED : worst;
 }
 
 static gint64

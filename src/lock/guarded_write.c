@@ -22,7 +22,7 @@ curator_lease_init_check_op (CuratorLease *lease, zoo_op_t *op, GError **error)
   if (!first->name_is_unique)
     return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
                            "%s cannot be checked: the next holder's node has the same name", shown);
-  if (curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
+  if (curator_lease_get_state (lease) >= CURATOR_LEASE_STATE_LOST)
     return CURATOR_REFUSE (error, CURATOR_ERROR_LOCK_LOST, "%s is not held any more", shown);
   zoo_check_op_init (op, first->path, -1);
   return TRUE;

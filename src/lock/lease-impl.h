@@ -69,7 +69,7 @@ curator_lease_first (const CuratorLease *lease)
 static inline gboolean
 curator_lease_is_over (CuratorLeaseState state)
 {
-  return state == CURATOR_LEASE_LOST || state == CURATOR_LEASE_RELEASED;
+  return state == CURATOR_LEASE_STATE_LOST || state == CURATOR_LEASE_STATE_RELEASED;
 }
 
 /* The only function that changes a lease's state; it notifies descriptor and listeners. */

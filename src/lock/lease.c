@@ -160,7 +160,7 @@ GError *
 curator_lease_over_error (const CuratorLease *lease, const char *whose)
 {
   return g_error_new (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST, "%s %s", whose,
-                      g_atomic_int_get (&lease->state) == CURATOR_LEASE_RELEASED
+                      g_atomic_int_get (&lease->state) == CURATOR_LEASE_STATE_RELEASED
                           ? "was released through its lease: release the lock, too"
                           : "is lost: release it first");
 }
@@ -186,7 +186,7 @@ curator_lease_state_now (CuratorLease *lease)
     return curator_client_check_forked (lease->client, NULL) ? lease->klass->ask (lease) : value;  \
   }
 /* NOLINTEND(bugprone-macro-parentheses) */
-LEASE_GETTER (CuratorLeaseState, curator_lease_get_state, get_state, CURATOR_LEASE_LOST)
+LEASE_GETTER (CuratorLeaseState, curator_lease_get_state, get_state, CURATOR_LEASE_STATE_LOST)
 LEASE_GETTER (CuratorLostReason, curator_lease_get_lost_reason, get_lost_reason,
               CURATOR_LOST_REASON_NONE)
 LEASE_GETTER (gint64, curator_lease_get_remaining_ms, get_remaining_ms, 0)
@@ -196,9 +196,6 @@ curator_lease_extend (CuratorLease *lease, gint64 at_least_ms, GError **error)
 {
   CURATOR_CHECK_CALL (CURATOR_IS_LEASE (lease), error, FALSE);
 
-  if (at_least_ms < CURATOR_WAIT_FOREVER)
-    return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
-                           "invalid time of %" G_GINT64_FORMAT " ms", at_least_ms);
   if (!curator_client_check_forked (lease->client, error))
     return FALSE;
   return lease->klass->extend (lease, at_least_ms)
@@ -319,7 +316,7 @@ curator_lease_release (CuratorLease *lease, gint64 timeout_ms, GCancellable *can
   CURATOR_CHECK_WAITING (CURATOR_IS_LEASE (lease), cancellable, error, FALSE);
   CuratorAwait await;
 
-  if (!curator_check_release (lease->client, timeout_ms, error))
+  if (!curator_client_check_forked (lease->client, error))
     return FALSE;
   curator_await_init (&await, lease->client);
   CuratorOp *release = start_release (lease, timeout_ms, curator_await_done, &await);
@@ -348,7 +345,7 @@ curator_lease_release_then (CuratorLease *lease, gint64 timeout_ms, GCancellable
   CuratorAsync *async = curator_async_new (lease->client, curator_lease_ref (lease), unref_lease,
                                            deliver_release, G_CALLBACK (callback), user_data);
   GError *error = NULL;
-  CuratorOp *release = curator_check_release (lease->client, timeout_ms, &error)
+  CuratorOp *release = curator_client_check_forked (lease->client, &error)
                            ? start_release (lease, timeout_ms, curator_async_done, async)
                            : NULL;
 

@@ -122,7 +122,7 @@ void
 curator_lock_set_max_hold (CuratorLock *lock, gint64 max_hold_ms)
 {
   g_return_if_fail (CURATOR_IS_LOCK (lock));
-  g_return_if_fail (max_hold_ms == CURATOR_WAIT_FOREVER || max_hold_ms > 0);
+  g_return_if_fail (max_hold_ms > 0);
   if (lock->client == NULL || !curator_client_check_forked (lock->client, NULL))
     return;
   if (lock->internals == NULL) {
@@ -147,12 +147,12 @@ curator_lock_get_max_hold_ms (const CuratorLock *lock)
 }
 
 static CURATOR_UNLOCKED gboolean
-check_acquire (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, GError **error)
+check_acquire (CuratorLock *lock, GCancellable *cancellable, GError **error)
 {
   if (lock->client == NULL)
     return CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
                            "a multi-lock without members has no lease");
-  return curator_check_call (lock->client, timeout_ms, cancellable, error);
+  return curator_check_call (lock->client, cancellable, error);
 }
 
 /* Called without the mutex. The caller has ruled out a re-entry. */
@@ -160,10 +160,8 @@ static CuratorOp *
 start_acquire (CuratorLock *lock, guint64 owner, gint64 timeout_ms, CuratorOpDone done,
                gpointer data)
 {
-  const gint64 deadline_us = curator_acquire_deadline (lock->client, timeout_ms);
-  const CuratorAttemptSpec spec = {
-    .deadline_us = deadline_us, .once = timeout_ms == 0, .done = done, .data = data
-  };
+  CuratorAttemptSpec spec = { .done = done, .data = data };
+  spec.deadline_us = curator_acquire_deadline (lock->client, timeout_ms, &spec.once);
   return lock->klass->acquire (lock, owner, &spec);
 }
 
@@ -173,7 +171,7 @@ await_acquire (CuratorLock *lock, guint64 owner, gint64 timeout_ms, GCancellable
 {
   CuratorAwait await;
 
-  if (!check_acquire (lock, timeout_ms, cancellable, error))
+  if (!check_acquire (lock, cancellable, error))
     return FALSE;
   curator_await_init (&await, lock->client);
   CuratorOp *op = start_acquire (lock, owner, timeout_ms, curator_await_done, &await);
@@ -237,7 +235,7 @@ curator_lock_acquire_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *c
   CuratorAsync *async = curator_async_new (lock->client, curator_lock_ref (lock), unref_lock,
                                            deliver_acquire, G_CALLBACK (callback), user_data);
   GError *error = NULL;
-  CuratorOp *op = check_acquire (lock, timeout_ms, cancellable, &error)
+  CuratorOp *op = check_acquire (lock, cancellable, &error)
                       ? start_acquire (lock, 0, timeout_ms, curator_async_done, async)
                       : NULL;
 
@@ -250,10 +248,10 @@ release_last (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable, G
 {
   CuratorAwait await;
 
-  if (!curator_check_release (lock->client, timeout_ms, error))
-    return FALSE;
   if (lock->client == NULL)
     return TRUE;
+  if (!curator_client_check_forked (lock->client, error))
+    return FALSE;
   curator_await_init (&await, lock->client);
   CuratorOp *op = curator_release_new (lock->client, timeout_ms, curator_await_done, &await);
   lock->klass->release (lock, curator_thread_id (), op);
@@ -264,8 +262,7 @@ gboolean
 curator_lock_release (CuratorLock *lock, gint64 timeout_ms, GCancellable *cancellable,
                       GError **error)
 {
-  if (G_LIKELY (timeout_ms >= CURATOR_WAIT_DEFAULT && CURATOR_IS_LOCK (lock)
-                && curator_reentry_leave (lock)))
+  if (G_LIKELY (CURATOR_IS_LOCK (lock) && curator_reentry_leave (lock)))
     return TRUE;
   CURATOR_CHECK_WAITING (CURATOR_IS_LOCK (lock), cancellable, error, FALSE);
   return release_last (lock, timeout_ms, cancellable, error);
@@ -295,7 +292,7 @@ curator_lock_release_then (CuratorLock *lock, gint64 timeout_ms, GCancellable *c
   GError *error = NULL;
   CuratorOp *op = NULL;
 
-  if (curator_check_release (lock->client, timeout_ms, &error) && lock->client != NULL) {
+  if (lock->client != NULL && curator_client_check_forked (lock->client, &error)) {
     op = curator_release_new (lock->client, timeout_ms, curator_async_done, async);
     lock->klass->release (lock, curator_thread_id (), op);
   }
@@ -364,8 +361,7 @@ curator_lock_get_participant_nodes_then (CuratorLock *lock, gint64 timeout_ms,
   GError *error = NULL;
   CuratorOp *op = NULL;
 
-  if (check_participants (lock, &error)
-      && curator_check_call (lock->client, timeout_ms, cancellable, &error))
+  if (check_participants (lock, &error) && curator_check_call (lock->client, cancellable, &error))
     op = curator_participants_start (lock->internals,
                                      curator_client_deadline (lock->client, timeout_ms),
                                      curator_async_done, async);

@@ -65,7 +65,7 @@ end_as_lost (CuratorLease *lease, CuratorLostReason reason)
   };
 
   lease->lost_reason = reason;
-  curator_lease_set_state (lease, CURATOR_LEASE_LOST);
+  curator_lease_set_state (lease, CURATOR_LEASE_STATE_LOST);
   note_end (lease, CURATOR_TRACE_KIND_LOST, counters[reason]);
 }
 
@@ -123,8 +123,7 @@ static CURATOR_LOCKED gint64
 moment_after (CuratorClient *client, gint64 ms)
 {
   const gint64 now = curator_locked_boottime_us (client);
-  return ms == CURATOR_WAIT_FOREVER || ms > (G_MAXINT64 - now) / 1000 ? G_MAXINT64
-                                                                      : now + ms * 1000;
+  return ms > (G_MAXINT64 - now) / 1000 ? G_MAXINT64 : now + MAX (ms, 0) * 1000;
 }
 
 /* A maximum that somebody has seen pass stays passed. */
@@ -159,7 +158,7 @@ static CURATOR_LOCKED void
 on_stake_changed (CuratorStake *stake, CuratorLeaseState state)
 {
   CuratorLease *lease = CURATOR_CONTAINER (stake, CuratorLease, stake);
-  if (state != CURATOR_LEASE_LOST)
+  if (state != CURATOR_LEASE_STATE_LOST)
     curator_lease_set_state (lease, state);
   else if (stake->loss == CURATOR_LOST_REASON_DELETED)
     on_node_gone (lease);
@@ -267,7 +266,7 @@ curator_lease_end (CuratorLease *lease, CuratorOp *release)
     curator_release_end (release, NULL);
     return;
   }
-  curator_lease_set_state (lease, CURATOR_LEASE_RELEASED);
+  curator_lease_set_state (lease, CURATOR_LEASE_STATE_RELEASED);
   note_end (lease, CURATOR_TRACE_KIND_RELEASED, CURATOR_COUNTER_RELEASES);
   curator_deletion_start (deletion_of (lease), release);
   delete_late_node (lease);
@@ -292,7 +291,7 @@ node_get_state (CuratorLease *lease)
 {
   const gint64 left_ms = time_left_ms (lease);
   const CuratorLeaseState state = (CuratorLeaseState) g_atomic_int_get (&lease->state);
-  return left_ms == 0 && !curator_lease_is_over (state) ? CURATOR_LEASE_LOST : state;
+  return left_ms == 0 && !curator_lease_is_over (state) ? CURATOR_LEASE_STATE_LOST : state;
 }
 
 static gint64
@@ -382,7 +381,7 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
                            .is_ephemeral = node->is_ephemeral,
                            .lost_prefix = node->lost_prefix,
                            .stake = { .path = node->path, .changed = on_stake_changed },
-                           .state = CURATOR_LEASE_HELD,
+                           .state = CURATOR_LEASE_STATE_HELD,
                            .ends_us = moment_after (client, internals->max_hold_ms),
                            .since_us = curator_locked_now_us (client),
                            .listeners.on_state_lane = TRUE,

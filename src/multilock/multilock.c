@@ -164,7 +164,7 @@ are_all_held (Chain *chain)
 {
   for (guint i = 0; i < chain->leases->len; i++) {
     CuratorLease *lease = g_ptr_array_index (chain->leases, i);
-    if (lease == NULL || curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
+    if (lease == NULL || curator_lease_get_state (lease) >= CURATOR_LEASE_STATE_LOST)
       return FALSE;
   }
   return TRUE;
@@ -359,9 +359,7 @@ multi_get_max_hold_ms (const CuratorLock *lock)
   gint64 least = CURATOR_WAIT_FOREVER;
   for (guint i = 0; i < members->len; i++) {
     const gint64 max_hold_ms = curator_lock_get_max_hold_ms (g_ptr_array_index (members, i));
-    if (max_hold_ms != CURATOR_WAIT_FOREVER
-        && (least == CURATOR_WAIT_FOREVER || max_hold_ms < least))
-      least = max_hold_ms;
+    least = MIN (least, max_hold_ms);
   }
   return least;
 }

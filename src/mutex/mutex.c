@@ -68,7 +68,7 @@ static const CuratorAttachmentType spare_table = { sizeof (GHashTable *),
 static CURATOR_LOCKED gboolean
 is_held (const LockData *hold)
 {
-  return hold != NULL && curator_lease_state_now (hold->lease) < CURATOR_LEASE_LOST;
+  return hold != NULL && curator_lease_state_now (hold->lease) < CURATOR_LEASE_STATE_LOST;
 }
 
 /* Called at the grant. The table exists only while the lock is held. */

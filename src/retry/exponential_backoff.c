@@ -36,7 +36,8 @@ backoff_free (gpointer data)
 
 /* The product fits: the base has at most 31 bits and the factor 29. */
 static gboolean
-allow_with_backoff (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
+allow_with_backoff (guint retry_count, gint64 elapsed_ms, const GError *error, gint64 *sleep_ms,
+                    gpointer user_data)
 {
   Backoff *backoff = user_data;
 

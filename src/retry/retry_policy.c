@@ -31,12 +31,13 @@ curator_retry_policy_new_custom (CuratorRetryFunc func, gpointer user_data, GDes
 
 gboolean
 curator_retry_policy_allow_retry (CuratorRetryPolicy *policy, guint retry_count, gint64 elapsed_ms,
-                                  gint64 *sleep_ms)
+                                  const GError *error, gint64 *sleep_ms)
 {
   g_return_val_if_fail (CURATOR_IS_RETRY_POLICY (policy), FALSE);
 
   gint64 sleep = 0;
-  gboolean allowed = policy->func (retry_count, MAX (elapsed_ms, 0), &sleep, policy->user_data);
+  gboolean allowed =
+      policy->func (retry_count, MAX (elapsed_ms, 0), error, &sleep, policy->user_data);
 
   if (sleep_ms != NULL)
     *sleep_ms = MAX (sleep, 0);

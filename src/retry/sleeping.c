@@ -15,7 +15,8 @@ typedef struct
 /* Curator sleeps first, then compares the time from before the sleep. So *sleep_ms is set even if
  * that is over. */
 static gboolean
-allow_sleeping (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
+allow_sleeping (guint retry_count, gint64 elapsed_ms, const GError *error, gint64 *sleep_ms,
+                gpointer user_data)
 {
   const Sleeping *sleeping = user_data;
 

@@ -63,7 +63,7 @@ new_read_request (CuratorLock *read, guint64 owner, GError **error)
 
   if (write_hold == NULL)
     return curator_node_request_new (CURATOR_READ_NAME);
-  if (curator_lease_get_state (write_hold) >= CURATOR_LEASE_LOST) {
+  if (curator_lease_get_state (write_hold) >= CURATOR_LEASE_STATE_LOST) {
     g_propagate_error (error,
                        curator_lease_over_error (write_hold, "the write hold of this thread"));
     return NULL;

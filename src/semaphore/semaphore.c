@@ -137,7 +137,7 @@ static CuratorOp *
 start_return_all (CuratorSemaphore *semaphore, GPtrArray *leases, gint64 timeout_ms,
                   CuratorOpDone done, gpointer data, GError **error)
 {
-  if (!curator_check_release (semaphore->client, timeout_ms, error))
+  if (!curator_client_check_forked (semaphore->client, error))
     return NULL;
   CuratorOp *whole = curator_release_new (semaphore->client, timeout_ms, done, data);
   curator_release_split (whole, leases->len);

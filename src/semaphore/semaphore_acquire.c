@@ -58,7 +58,7 @@ on_turn_changed (CuratorStake *stake, CuratorLeaseState state)
   Acquire *acquire = CURATOR_CONTAINER (stake, Acquire, turn_stake);
   CuratorOp *current = acquire->current;
 
-  if (state == CURATOR_LEASE_LOST && current != NULL && !current->finished)
+  if (state == CURATOR_LEASE_STATE_LOST && current != NULL && !current->finished)
     current->klass->cancel (current,
                             g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST,
                                                  "the turn was lost while waiting for a lease"));
@@ -94,7 +94,7 @@ hold_turn (Acquire *acquire, CuratorLease *turn)
     curator_request_get_children (session, path, FALSE, on_path_listed,
                                   curator_lock_internals_ref (semaphore->turns));
   }
-  if (curator_lease_state_now (turn) < CURATOR_LEASE_LOST) {
+  if (curator_lease_state_now (turn) < CURATOR_LEASE_STATE_LOST) {
     acquire->turn_stake.path = curator_lease_full_path (turn);
     acquire->turn_stake.changed = on_turn_changed;
     curator_stake_register (&acquire->turn_stake, session, CURATOR_STAKE_HELD);
@@ -279,13 +279,12 @@ curator_semaphore_begin (CuratorSemaphore *semaphore, guint n, gint64 deadline_u
 }
 
 static CURATOR_UNLOCKED gboolean
-check_acquire (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancellable *cancellable,
-               GError **error)
+check_acquire (CuratorSemaphore *semaphore, guint n, GCancellable *cancellable, GError **error)
 {
   if (n < 1 || n > G_MAXINT)
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%u leases cannot be acquired",
                            n);
-  if (!curator_check_call (semaphore->client, timeout_ms, cancellable, error))
+  if (!curator_check_call (semaphore->client, cancellable, error))
     return FALSE;
   const guint max_leases = curator_semaphore_get_max_leases (semaphore);
   if (semaphore->count == NULL && n > max_leases)
@@ -302,11 +301,11 @@ static CURATOR_UNLOCKED CuratorOp *
 begin (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancellable *cancellable,
        CuratorOpDone done, gpointer data, GError **error)
 {
-  return check_acquire (semaphore, n, timeout_ms, cancellable, error)
-             ? curator_semaphore_begin (semaphore, n,
-                                        curator_acquire_deadline (semaphore->client, timeout_ms),
-                                        timeout_ms == 0, done, data)
-             : NULL;
+  if (!check_acquire (semaphore, n, cancellable, error))
+    return NULL;
+  gboolean once;
+  const gint64 deadline_us = curator_acquire_deadline (semaphore->client, timeout_ms, &once);
+  return curator_semaphore_begin (semaphore, n, deadline_us, once, done, data);
 }
 
 CURATOR_DESTROY_FUNC (unref_semaphore, curator_semaphore_unref)
@@ -323,15 +322,15 @@ static void
 deliver_leases (GCallback callback, gpointer semaphore, gpointer leases, const GError *error,
                 gpointer user_data)
 {
-  ((CuratorSemaphoreAcquireCallback) callback) (semaphore, leases, error, user_data);
+  ((CuratorSemaphoreAcquireNCallback) callback) (semaphore, leases, error, user_data);
 }
 
 static void
 deliver_one (GCallback callback, gpointer semaphore, gpointer leases, const GError *error,
              gpointer user_data)
 {
-  ((CuratorSemaphoreAcquireOneCallback) callback) (semaphore, curator_semaphore_only_lease (leases),
-                                                   error, user_data);
+  ((CuratorSemaphoreAcquireCallback) callback) (semaphore, curator_semaphore_only_lease (leases),
+                                                error, user_data);
 }
 
 static void
@@ -346,9 +345,9 @@ acquire_then (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms, GCancella
 }
 
 void
-curator_semaphore_acquire_then (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
-                                GCancellable *cancellable, CuratorSemaphoreAcquireCallback callback,
-                                gpointer user_data)
+curator_semaphore_acquire_n_then (CuratorSemaphore *semaphore, guint n, gint64 timeout_ms,
+                                  GCancellable *cancellable,
+                                  CuratorSemaphoreAcquireNCallback callback, gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));
@@ -357,9 +356,9 @@ curator_semaphore_acquire_then (CuratorSemaphore *semaphore, guint n, gint64 tim
 }
 
 void
-curator_semaphore_acquire_one_then (CuratorSemaphore *semaphore, gint64 timeout_ms,
-                                    GCancellable *cancellable,
-                                    CuratorSemaphoreAcquireOneCallback callback, gpointer user_data)
+curator_semaphore_acquire_then (CuratorSemaphore *semaphore, gint64 timeout_ms,
+                                GCancellable *cancellable, CuratorSemaphoreAcquireCallback callback,
+                                gpointer user_data)
 {
   g_return_if_fail (CURATOR_IS_SEMAPHORE (semaphore) && callback != NULL);
   g_return_if_fail (curator_is_cancellable (cancellable));

@@ -68,7 +68,7 @@ sm_acquire (CuratorLock *lock, guint64 owner, const CuratorAttemptSpec *spec)
 
   curator_client_lock (lock->client);
   const gboolean lost = owner != 0 && mutex->lease != NULL
-                        && curator_lease_state_now (mutex->lease) >= CURATOR_LEASE_LOST;
+                        && curator_lease_state_now (mutex->lease) >= CURATOR_LEASE_STATE_LOST;
   GError *error = lost ? over_error (mutex) : NULL;
   curator_client_unlock (lock->client);
   if (lost)
@@ -100,9 +100,9 @@ static CURATOR_UNLOCKED gboolean
 sm_is_acquired (CuratorLock *lock)
 {
   SemaphoreMutex *mutex = mutex_of (lock);
-  return CURATOR_WITH_MUTEX (lock->client,
-                             mutex->lease != NULL
-                                 && curator_lease_state_now (mutex->lease) < CURATOR_LEASE_LOST);
+  return CURATOR_WITH_MUTEX (lock->client, mutex->lease != NULL
+                                               && curator_lease_state_now (mutex->lease)
+                                                      < CURATOR_LEASE_STATE_LOST);
 }
 
 static gboolean

@@ -147,7 +147,7 @@ curator_client_block_until_connected (CuratorClient *client, gint64 timeout_ms,
   CURATOR_CHECK_WAITING (CURATOR_IS_CLIENT (client), cancellable, error, FALSE);
   CuratorAwait await;
 
-  if (!curator_check_call (client, timeout_ms, cancellable, error))
+  if (!curator_check_call (client, cancellable, error))
     return FALSE;
   curator_await_init (&await, client);
   CuratorOp *op = curator_connection_wait (client, timeout_ms, curator_await_done, &await);

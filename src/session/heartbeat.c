@@ -127,7 +127,7 @@ curator_stake_register (CuratorStake *stake, CuratorSession *session, CuratorSta
 {
   stake->link = (GList){ .data = stake };
   stake->session = session;
-  stake->state = CURATOR_LEASE_HELD;
+  stake->state = CURATOR_LEASE_STATE_HELD;
   stake->read = NULL;
   enqueue (stake, kind);
   if (kind == CURATOR_STAKE_HELD)
@@ -161,9 +161,9 @@ on_stake_deleted (CuratorStake *stake)
 {
   curator_stake_unregister (stake);
   if (stake->kind == CURATOR_STAKE_HELD)
-    stake->state = CURATOR_LEASE_LOST;
+    stake->state = CURATOR_LEASE_STATE_LOST;
   stake->loss = CURATOR_LOST_REASON_DELETED;
-  stake->changed (stake, CURATOR_LEASE_LOST);
+  stake->changed (stake, CURATOR_LEASE_STATE_LOST);
 }
 
 /* An answer of this session comes after all that a quorum had committed before the heartbeat's. */

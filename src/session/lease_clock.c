@@ -85,7 +85,7 @@ notify_holds (CuratorSession *session, CuratorLeaseState state, CuratorLostReaso
   for (GList *link = session->stakes[CURATOR_STAKE_HELD].head; link != NULL; link = next) {
     CuratorStake *stake = link->data;
     next = link->next;
-    if (state == CURATOR_LEASE_LOST)
+    if (state == CURATOR_LEASE_STATE_LOST)
       curator_stake_unregister (stake);
     stake->state = state;
     stake->loss = loss;
@@ -104,7 +104,7 @@ lapse (CuratorSession *session)
   session->clock.end_seen = FALSE;
   session->clock.lapsed = TRUE;
   curator_client_set_state (session->client, CURATOR_CONNECTION_STATE_LOST);
-  notify_holds (session, CURATOR_LEASE_LOST, CURATOR_LOST_REASON_CLOCK);
+  notify_holds (session, CURATOR_LEASE_STATE_LOST, CURATOR_LOST_REASON_CLOCK);
 }
 
 static CURATOR_LOCKED void
@@ -143,7 +143,7 @@ on_lapse_timer (gpointer data)
   const gboolean suspect = session->state != CURATOR_SESSION_CONNECTED || until_suspect <= 0;
   if (suspect != session->clock.suspect) {
     session->clock.suspect = suspect;
-    notify_holds (session, suspect ? CURATOR_LEASE_SUSPECT : CURATOR_LEASE_HELD,
+    notify_holds (session, suspect ? CURATOR_LEASE_STATE_SUSPECT : CURATOR_LEASE_STATE_HELD,
                   CURATOR_LOST_REASON_CLOCK);
   }
   /* Whoever was notified may have set it, because the hold has ended meanwhile. */
@@ -248,7 +248,7 @@ curator_lease_clock_died (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->clock.lapse_timer);
   atomic_store (&session->clock.deadline_us, 0);
-  notify_holds (session, CURATOR_LEASE_LOST,
+  notify_holds (session, CURATOR_LEASE_STATE_LOST,
                 curator_client_is_running (session->client) ? CURATOR_LOST_REASON_SESSION
                                                             : CURATOR_LOST_REASON_CLOSED);
 }

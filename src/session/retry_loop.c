@@ -8,6 +8,7 @@
 #include "core/client-record.h"
 #include "core/monitor.h"
 #include "retry/retry_policy.h"
+#include "session/connection_error.h"
 #include "session/session.h"
 
 /* A year: longer than anybody waits, and far from where a time overflows. */
@@ -69,6 +70,7 @@ struct _CuratorRetryQuestion
   CuratorRetryLoop *loop CURATOR_GUARDED; /* NULL: stopped, and nobody wants the answer */
   guint count;
   gint64 elapsed_ms;
+  GError *error;
   int rc;
 };
 
@@ -87,8 +89,9 @@ ask_user (gpointer data)
   CuratorRetryQuestion *question = data;
   CuratorClient *client = question->client;
   gint64 sleep_ms = 0;
-  const gboolean allowed = curator_retry_policy_allow_retry (
-      client->settings.retry_policy, question->count, question->elapsed_ms, &sleep_ms);
+  const gboolean allowed =
+      curator_retry_policy_allow_retry (client->settings.retry_policy, question->count,
+                                        question->elapsed_ms, question->error, &sleep_ms);
 
   curator_client_lock (client);
   CuratorRetryLoop *loop = question->loop;
@@ -98,6 +101,7 @@ ask_user (gpointer data)
   }
   curator_client_unlock (client);
   curator_client_memory_unref (client);
+  g_error_free (question->error);
   g_free (question);
 }
 
@@ -113,14 +117,19 @@ curator_retry_loop_again (CuratorRetryLoop *loop, int rc)
   if (policy->is_builtin) {
     gint64 sleep_ms = 0;
     const gboolean allowed =
-        curator_retry_policy_allow_retry (policy, count, elapsed_ms, &sleep_ms);
+        curator_retry_policy_allow_retry (policy, count, elapsed_ms, NULL, &sleep_ms);
     obey (loop, allowed, sleep_ms, rc);
     return;
   }
   loop->question = g_new (CuratorRetryQuestion, 1);
-  *loop->question = (CuratorRetryQuestion){
-    .client = loop->client, .loop = loop, .count = count, .elapsed_ms = elapsed_ms, .rc = rc
-  };
+  *loop->question = (CuratorRetryQuestion){ .client = loop->client,
+                                            .loop = loop,
+                                            .count = count,
+                                            .elapsed_ms = elapsed_ms,
+                                            .error = curator_request_error (
+                                                loop->client, rc, "a request to",
+                                                loop->client->connect_string, loop->start_us),
+                                            .rc = rc };
   curator_client_memory_ref (loop->client);
   curator_dispatch_push (loop->client, CURATOR_LANE_QUESTIONS, ask_user, loop->question, NULL);
 }

@@ -46,6 +46,7 @@ misuse_leases (const curator::client &client, curator::mutex &mutex, curator::se
   MISUSE (mutex.try_acquire_lease_for (1s), const auto tried = mutex.try_acquire_lease_for (1s));
   MISUSE (semaphore.acquire (1s), const auto one = semaphore.acquire (1s));
   MISUSE (semaphore.try_acquire (), const auto maybe = semaphore.try_acquire ());
+  MISUSE (semaphore.acquire_n (2), const auto both = semaphore.acquire_n (2));
   MISUSE (semaphore.try_acquire_n_for (2, 1s), const auto two = semaphore.try_acquire_n_for (2, 1s));
   MISUSE (curator::inspection (client, "/path"), const curator::inspection inspection (client, "/path"));
 }

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstring>
 #include <future>
 #include <malloc.h>
 #include <mutex>
@@ -270,13 +271,15 @@ TEST (test_semaphore)
   assert_true (one.has_value ());
   assert_true (one->data () == "who");
   assert_true (semaphore.try_acquire_n_for (3, 100ms).empty ());
-  std::vector<curator::lease> two = semaphore.try_acquire_n_for (2, LONG);
+  assert_int_equal (code_of ([&] { (void) semaphore.acquire_n (3, 100ms); }),
+                    CURATOR_ERROR_TIMED_OUT);
+  std::vector<curator::lease> two = semaphore.acquire_n (2);
   assert_int_equal (two.size (), 2);
   assert_int_equal (semaphore.participant_nodes ().size (), 3);
   assert_false (semaphore.try_acquire ().has_value ());
 
   const auto granted = await<std::vector<curator::lease>> ([&] (auto done) {
-    semaphore.acquire_then (2, curator::forever, done);
+    semaphore.acquire_n_then (2, curator::forever, done);
     two.clear ();
   });
   assert_int_equal (granted.size (), 2);
@@ -308,20 +311,38 @@ TEST (test_multi_lock)
   }
   assert_false (a.is_acquired_in_this_process ());
   curator::multi_lock paths (client, { "/cpp/multi-b2", "/cpp/multi-a" });
-  curator::multi_lock given (client, { "/cpp/multi-b2", "/cpp/multi-a" },
-                             curator::lock_order::given);
+  curator::multi_lock sorted (client, { "/cpp/multi-b2", "/cpp/multi-a" },
+                              curator::lock_order::sorted);
+  const auto first_of = [] (curator::multi_lock &lock) {
+    const curator::lease lease = lock.acquire_lease (LONG);
+    return lease.node_path ().substr (0, std::strlen ("/cpp/multi-?"));
+  };
+  assert_true (first_of (paths) == "/cpp/multi-b");
+  assert_true (first_of (sorted) == "/cpp/multi-a");
   const std::scoped_lock hold (paths);
-  assert_false (given.try_lock ());
+  assert_false (sorted.try_lock ());
   assert_false (other_gets (a));
+}
+
+/* Flags are numbers in C++, too. */
+TEST (test_flags)
+{
+  curator::client client (fixture_server (fixture));
+  curator_client_add_acl (client.native_handle (), "world", "anyone",
+                          CURATOR_PERMISSIONS_ALL & ~CURATOR_PERMISSIONS_ADMIN);
+  curator_client_add_acl (client.native_handle (), "ip", "127.0.0.1",
+                          CURATOR_PERMISSIONS_READ | CURATOR_PERMISSIONS_CREATE);
+  client.start ();
 }
 
 TEST (test_retry_policy)
 {
   using policies = curator::retry_policy;
-  auto policy = policies::custom ([calls = std::make_unique<int> (0)] (guint retries, auto elapsed)
-                                      -> std::optional<std::chrono::milliseconds> {
-    return retries < 2 ? std::optional (elapsed + 1ms) : std::nullopt;
-  });
+  auto policy = policies::custom (
+      [calls = std::make_unique<int> (0)] (guint retries, auto elapsed,
+                                           auto *) -> std::optional<std::chrono::milliseconds> {
+        return retries < 2 ? std::optional (elapsed + 1ms) : std::nullopt;
+      });
   const auto same = policy.share ();
   assert_true (same.native_handle () == policy.native_handle ());
   assert_true (policy.allow_retry (0, 5ms) == 6ms);
@@ -334,8 +355,9 @@ TEST (test_retry_policy)
   assert_false (policies::until_elapsed (10ms, 1ms).allow_retry (0, 10ms).has_value ());
 
   criticals seen;
-  auto broken = policies::custom (
-      [] (guint, std::chrono::milliseconds) -> std::optional<std::chrono::milliseconds> {
+  auto broken =
+      policies::custom ([] (guint, std::chrono::milliseconds,
+                            const curator::error *) -> std::optional<std::chrono::milliseconds> {
         throw std::runtime_error ("cannot decide");
       });
   assert_false (broken.allow_retry (0, 0ms).has_value ());

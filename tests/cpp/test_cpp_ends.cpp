@@ -197,7 +197,7 @@ TEST (test_callbacks_of_a_hold)
     trail left;
 
     for (int n = 0; n < TIMES * 2; n += 2) {
-      semaphore.acquire_then (
+      semaphore.acquire_n_then (
           1, curator::forever,
           [&, how, kept = witness (left.destroyed)] (
               std::vector<curator::lease>, const curator::error *) { leave (how, left); });

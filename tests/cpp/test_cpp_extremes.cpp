@@ -257,7 +257,8 @@ TEST (test_retry_policies)
       check_sleep (policy::n_times (1, time), time, 0);
       check_sleep (policy::one_time (time), time, 0);
       check_sleep (policy::always (time), time, 1);
-      check_sleep (policy::custom ([=] (guint, auto) { return std::optional (time); }), time, 0);
+      check_sleep (policy::custom ([=] (guint, auto, auto *) { return std::optional (time); }),
+                   time, 0);
       assert_true (
           policy::until_elapsed (time, time).allow_retry (0, unit_type::zero ()).has_value ()
           == (time > unit_type::zero ()));

@@ -243,12 +243,13 @@ const operations<curator::semaphore> of_semaphore = {
   OP (semaphore, try_acquire, logic, refused, it.try_acquire ()),
   OP (semaphore, try_acquire_for, logic, refused, it.try_acquire_for (1ms)),
   OP (semaphore, try_acquire_until, logic, refused, it.try_acquire_until (SOON)),
+  OP (semaphore, acquire_n, logic, refused, it.acquire_n (1)),
   OP (semaphore, try_acquire_n_for, logic, refused, it.try_acquire_n_for (1, 1ms)),
   OP (semaphore, try_acquire_n_until, logic, refused, it.try_acquire_n_until (1, SOON)),
+  OP (semaphore, acquire_n_then, logic, refused,
+      await<std::vector<curator::lease>> ([&] (auto done) { it.acquire_n_then (1, 1ms, done); })),
   OP (semaphore, acquire_then, logic, refused,
-      await<std::vector<curator::lease>> ([&] (auto done) { it.acquire_then (1, 1ms, done); })),
-  OP (semaphore, acquire_one_then, logic, refused,
-      await<curator::lease> ([&] (auto done) { it.acquire_one_then (1ms, done); })),
+      await<curator::lease> ([&] (auto done) { it.acquire_then (1ms, done); })),
   OP (semaphore, return_all, logic, returns, it.return_all ({})),
   OP (semaphore, return_all_then, logic, returns,
       await ([&] (auto done) { it.return_all_then ({}, done); })),
@@ -432,10 +433,10 @@ const std::vector<creation> creations = {
     [] (auto &client, auto &path) {
       (void) curator::multi_lock (client, std::vector<std::string>{ "/misuse/x", path });
     } },
-  { "multi_lock, given",
+  { "multi_lock, sorted",
     [] (auto &client, auto &path) {
       (void) curator::multi_lock (client, std::vector<std::string>{ path },
-                                  curator::lock_order::given);
+                                  curator::lock_order::sorted);
     } },
   { "rw_lock", construct<curator::rw_lock> },
   { "shared_count", construct<curator::shared_count, 1> },

@@ -27,7 +27,7 @@ hold_and_write (CuratorLock *lock, const char *round, const char *body, gboolean
   g_autofree char *plain = g_strconcat ("plain-", round, NULL);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
   const guint64 token = curator_lease_get_fencing_token (lease);
-  const gboolean held = curator_lease_get_state (lease) == CURATOR_LEASE_HELD;
+  const gboolean held = curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD;
   g_print ("held %d token %" G_GUINT64_FORMAT "\n", held, token);
   if (stops && !late_resource_stops)
     raise (SIGSTOP);

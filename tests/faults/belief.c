@@ -57,7 +57,7 @@ take_sample (GPtrArray *leases, Sample *sample)
   for (guint i = 0; i < leases->len; i++) {
     CuratorLease *lease = g_ptr_array_index (leases, i);
     const gint64 left_ms = curator_lease_get_remaining_ms (lease);
-    const gboolean is_lost = curator_lease_get_state (lease) == CURATOR_LEASE_LOST;
+    const gboolean is_lost = curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST;
     sample->left_ms = MIN (sample->left_ms, is_lost ? 0 : left_ms);
   }
   sample->after_ns = wait_now_ns ();
@@ -154,9 +154,9 @@ static void
 on_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
   const Told *told = data;
-  if (state == CURATOR_LEASE_SUSPECT || state == CURATOR_LEASE_LOST)
+  if (state == CURATOR_LEASE_STATE_SUSPECT || state == CURATOR_LEASE_STATE_LOST)
     belief_note (told->recorder, told->event,
-                 state == CURATOR_LEASE_SUSPECT ? RECORD_SUSPECT : RECORD_LOST, RECORD_OK);
+                 state == CURATOR_LEASE_STATE_SUSPECT ? RECORD_SUSPECT : RECORD_LOST, RECORD_OK);
 }
 
 Belief *

@@ -150,7 +150,7 @@ look (Hold *hold)
 {
   const gint64 now_ns = wait_now_ns ();
   const gboolean was_lost = hold->is_lost;
-  hold->is_lost = curator_lease_get_state (hold->lease) == CURATOR_LEASE_LOST;
+  hold->is_lost = curator_lease_get_state (hold->lease) == CURATOR_LEASE_STATE_LOST;
   if (!hold->is_lost)
     hold->held_ns = now_ns;
   else if (!was_lost)

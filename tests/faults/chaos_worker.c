@@ -52,6 +52,7 @@ typedef struct
   CuratorLease *lease;
   GPtrArray *leases;
   int n_members; /* of a multi-lock: 2 */
+  gint64 timeout_ms;
   RecordEvent events[2];
   Belief *beliefs[2];
 } Turn;
@@ -154,7 +155,9 @@ choose_time (Turn *turn)
     timeout_ms = 0;
   else if (dice < 70)
     timeout_ms = g_rand_int_range (actor->rand, 20, LONGEST_ASK);
-  turn->events[0].timeout_ms = turn->events[1].timeout_ms = timeout_ms;
+  turn->timeout_ms = timeout_ms;
+  turn->events[0].timeout_ms = turn->events[1].timeout_ms =
+      timeout_ms != CURATOR_WAIT_FOREVER ? timeout_ms : -1;
   pthread_mutex_lock (&cancelling);
   g_clear_object (&actor->cancellable);
   actor->cancellable = g_cancellable_new ();
@@ -169,7 +172,7 @@ acquire (Turn *turn)
 {
   GError *error = NULL;
   GCancellable *cancellable = turn->actor->cancellable;
-  const gint64 timeout_ms = turn->events[0].timeout_ms;
+  const gint64 timeout_ms = turn->timeout_ms;
   if (turn->semaphore != NULL) {
     turn->leases = curator_semaphore_acquire_n (turn->semaphore, turn->events[0].permits,
                                                 timeout_ms, cancellable, &error);

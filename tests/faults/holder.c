@@ -62,7 +62,7 @@ give_back (gboolean lost)
     /* Its listener runs on another thread, and does not run any more after this close. */
     for (int ms = 0; lost && !g_atomic_int_get (&was_told) && ms < NOTIFY_MS; ms++)
       wait_ms (1);
-    curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
+    curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   }
   return lock != NULL && curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
 }

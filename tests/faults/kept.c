@@ -38,9 +38,9 @@ kept_end (Kept *kept)
 gboolean
 kept_is_lost (const Kept *kept)
 {
-  assert_true (holds_within (curator_lease_get_state (kept->lease) != CURATOR_LEASE_SUSPECT,
+  assert_true (holds_within (curator_lease_get_state (kept->lease) != CURATOR_LEASE_STATE_SUSPECT,
                              KEPT_PATIENCE_MS));
-  return curator_lease_get_state (kept->lease) == CURATOR_LEASE_LOST;
+  return curator_lease_get_state (kept->lease) == CURATOR_LEASE_STATE_LOST;
 }
 
 void

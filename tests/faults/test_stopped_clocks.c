@@ -108,8 +108,8 @@ static void
 on_change (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
   Board *board = data;
-  shared_add (state == CURATOR_LEASE_LOST ? &board->n_losses : &board->n_suspects,
-              state != CURATOR_LEASE_HELD);
+  shared_add (state == CURATOR_LEASE_STATE_LOST ? &board->n_losses : &board->n_suspects,
+              state != CURATOR_LEASE_STATE_HELD);
 }
 
 static CuratorLock *

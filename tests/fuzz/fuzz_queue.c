@@ -72,7 +72,8 @@ LLVMFuzzerTestOneInput (const uint8_t *data, size_t size)
   if (size < 2)
     return 0;
   const gboolean rw = data[0] % 2;
-  const gpointer kind = GINT_TO_POINTER (rw ? CURATOR_PARTICIPANT_READ : CURATOR_PARTICIPANT_MUTEX);
+  const gpointer kind =
+      GINT_TO_POINTER (rw ? CURATOR_PARTICIPANT_KIND_READ : CURATOR_PARTICIPANT_KIND_MUTEX);
   g_autofree char *text = fuzz_text (data + 1, size - 1);
   g_auto (GStrv) children = g_strsplit (text, "\n", -1);
   const gsize n = g_strv_length (children);

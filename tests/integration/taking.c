@@ -79,7 +79,7 @@ Taking *
 taking_start (CuratorSemaphore *semaphore, int n, gint64 timeout_ms, GCancellable *cancellable)
 {
   Taking *taking = taking_new ();
-  curator_semaphore_acquire_then (semaphore, n, timeout_ms, cancellable, on_leases, taking);
+  curator_semaphore_acquire_n_then (semaphore, n, timeout_ms, cancellable, on_leases, taking);
   return taking;
 }
 

@@ -78,7 +78,7 @@ curator_plant(
          "return is_beyond_the_end (queue->numbers[index])" "return FALSE"
          "if (!queue->irregular ||" "if (TRUE ||")
 curator_plant(
-  ignore_suspended PUBLISHED SCENE test_suspended_makes_suspect FILE session/lease_clock.c EXPECT "CURATOR_LEASE_SUSPECT"
+  ignore_suspended PUBLISHED SCENE test_suspended_makes_suspect FILE session/lease_clock.c EXPECT "CURATOR_LEASE_STATE_SUSPECT"
   CHANGE "session->state != CURATOR_SESSION_CONNECTED || until_suspect <= 0" "until_suspect <= 0")
 # Only a heartbeat's check has its session as user data.
 curator_plant(
@@ -195,11 +195,11 @@ curator_plant(
          "lease->session, lease->path, lease->czxid)" "lease->session, lease->path, 0)")
 
 curator_plant(
-  noauth_fails_all TEST test_sim_holds.c SCENE test_unreadable_node FILE session/heartbeat.c EXPECT "CURATOR_LEASE_HELD"
+  noauth_fails_all TEST test_sim_holds.c SCENE test_unreadable_node FILE session/heartbeat.c EXPECT "CURATOR_LEASE_STATE_HELD"
   CHANGE "(rc == ZNONODE || rc == ZNOAUTH)" "rc == ZNONODE")
 curator_plant(
   entry_by_the_published_state TEST test_sim_holds.c SCENE test_no_entry_after_a_pause FILE lock/node_lease.c EXPECT "curator_lock_acquire"
-  CHANGE "return left_ms == 0 && !curator_lease_is_over (state) ? CURATOR_LEASE_LOST : state" "return state")
+  CHANGE "return left_ms == 0 && !curator_lease_is_over (state) ? CURATOR_LEASE_STATE_LOST : state" "return state")
 curator_plant(
   timers_sleep_with_the_machine TEST test_sim_holds.c SCENE test_lost_on_time_after_a_sleep FILE core/dispatch.c EXPECT "lost_us"
   CHANGE "CuratorTimer *timer = curator_timers_insert ("
@@ -286,7 +286,7 @@ curator_plant(
   CHANGE "if (read_hold != NULL)" "if (FALSE)")
 curator_plant(
   rwlock_lost_writer_reads RECIPE rwlock FILE rwlock/rwlock.c EXPECT "${two_holders}"
-  CHANGE "if (curator_lease_get_state (write_hold) >= CURATOR_LEASE_LOST)" "if (FALSE)"
+  CHANGE "if (curator_lease_get_state (write_hold) >= CURATOR_LEASE_STATE_LOST)" "if (FALSE)"
          "request->required_hold = g_steal_pointer (&write_hold)@" "")
 
 # --- the semaphore ---
@@ -302,7 +302,7 @@ curator_plant(
   CHANGE "curator_lock_internals_recheck (semaphore->leases)" "")
 curator_plant(
   semaphore_waits_without_turn RECIPE semaphore FILE semaphore/semaphore_acquire.c EXPECT "hang"
-  CHANGE "state == CURATOR_LEASE_LOST && current != NULL" "FALSE")
+  CHANGE "state == CURATOR_LEASE_STATE_LOST && current != NULL" "FALSE")
 curator_plant(
   semaphore_turn_for_each_permit RECIPE semaphore FILE semaphore/semaphore_acquire.c EXPECT "hang"
   CHANGE "      g_ptr_array_add (acquire->leases, lease)@\n    take_lease (acquire)"
@@ -373,13 +373,14 @@ curator_plant(
 # --- leaders ---
 curator_plant(
   selector_leads_when_lost RECIPE leader_selector FILE leader/leader_selector.c EXPECT "leads with a lease that is over|${two_holders}"
-  CHANGE "curator_lease_state_now (lease) < CURATOR_LEASE_LOST" "curator_lease_state_now (lease) <= CURATOR_LEASE_LOST")
+  CHANGE "curator_lease_state_now (lease) < CURATOR_LEASE_STATE_LOST" "curator_lease_state_now (lease) <= CURATOR_LEASE_STATE_LOST")
 curator_plant(
   selector_not_cancelled_when_suspended RECIPE leader_selector FILE leader/leader_selector.c EXPECT "was not cancelled"
-  CHANGE "|| (state == CURATOR_LEASE_SUSPECT && !selector->until_lost)" "")
+  CHANGE "|| (state == CURATOR_LEASE_STATE_SUSPECT && !selector->until_lost)" "")
 curator_plant(
   selector_not_cancelled_when_lost RECIPE leader_selector FILE leader/leader_selector.c EXPECT "was not cancelled|${two_holders}"
-  CHANGE "state >= CURATOR_LEASE_LOST || (state == CURATOR_LEASE_SUSPECT" "(state == CURATOR_LEASE_SUSPECT")
+  CHANGE "state >= CURATOR_LEASE_STATE_LOST
+      || (state == CURATOR_LEASE_STATE_SUSPECT" "(state == CURATOR_LEASE_STATE_SUSPECT")
 curator_plant(
   selector_not_cancelled_by_close RECIPE leader_selector FILE leader/leader_selector.c EXPECT "was not cancelled by its close"
   CHANGE "  curator_candidate_withdraw (&selector->candidate)@\n  g_autoptr (GCancellable) cancellable = dup_cancellable (selector)"
@@ -410,19 +411,19 @@ curator_plant(
   CHANGE "if (candidate->payload != NULL)" "if (FALSE)")
 curator_plant(
   latch_leads_when_lost RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told that|leads with a lease that is over|long gone|${two_holders}"
-  CHANGE "(state == CURATOR_LEASE_HELD ||" "(state != CURATOR_LEASE_RELEASED ||")
+  CHANGE "(state == CURATOR_LEASE_STATE_HELD" "(state != CURATOR_LEASE_STATE_RELEASED")
 curator_plant(
   latch_not_told_when_lost RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told that|${two_holders}"
-  CHANGE "set_leadership (latch, state_leads (latch, state))" "if (state != CURATOR_LEASE_LOST) set_leadership (latch, state_leads (latch, state))")
+  CHANGE "set_leadership (latch, state_leads (latch, state))" "if (state != CURATOR_LEASE_STATE_LOST) set_leadership (latch, state_leads (latch, state))")
 curator_plant(
   latch_leads_when_suspended RECIPE leader_latch FILE leader/leader_latch.c EXPECT "leads with a lease that is over"
-  CHANGE "(state == CURATOR_LEASE_SUSPECT && latch->until_lost)" "state == CURATOR_LEASE_SUSPECT")
+  CHANGE "(state == CURATOR_LEASE_STATE_SUSPECT && latch->until_lost)" "state == CURATOR_LEASE_STATE_SUSPECT")
 curator_plant(
   latch_does_not_queue_again RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang"
   CHANGE "step_down (latch)@\n    curator_candidate_queue_again (&latch->candidate, 0)@" "step_down (latch)@")
 curator_plant(
   latch_is_told_late RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told that|${two_holders}|told the same"
-  CHANGE "if (latch->is_leader == is_leader)" "if (latch->is_leader == is_leader || (!is_leader && latch->candidate.lease != NULL && curator_lease_state_now (latch->candidate.lease) == CURATOR_LEASE_SUSPECT))")
+  CHANGE "if (latch->is_leader == is_leader)" "if (latch->is_leader == is_leader || (!is_leader && latch->candidate.lease != NULL && curator_lease_state_now (latch->candidate.lease) == CURATOR_LEASE_STATE_SUSPECT))")
 curator_plant(
   latch_close_leaves_a_node RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang|Assertion|crash"
   CHANGE "    } else {\n      step_down (latch)@" "    } else {")
@@ -431,11 +432,11 @@ curator_plant(
   CHANGE "curator_listeners_count (&latch->listeners) > 0" "FALSE")
 curator_plant(
   latch_notifies_nobody RECIPE leader_latch FILE leader/leader_latch.c EXPECT "was not told the end"
-  CHANGE "  if (mode == CURATOR_LEADER_LATCH_SILENT)\n    curator_listeners_remove_all (&latch->listeners, client, TRUE)@"
-         "  curator_listeners_remove_all (&latch->listeners, client, mode == CURATOR_LEADER_LATCH_SILENT)@")
+  CHANGE "  if (mode == CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT)\n    curator_listeners_remove_all (&latch->listeners, client, TRUE)@"
+         "  curator_listeners_remove_all (&latch->listeners, client, mode == CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT)@")
 curator_plant(
   latch_is_not_silent RECIPE leader_latch FILE leader/leader_latch.c EXPECT "after a silent close"
-  CHANGE "if (mode == CURATOR_LEADER_LATCH_SILENT)" "if (FALSE)")
+  CHANGE "if (mode == CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT)" "if (FALSE)")
 curator_plant(
   latch_await_never_ends RECIPE leader_latch FILE leader/leader_latch.c EXPECT "hang"
   CHANGE "  if (is_leader)\n    curator_candidate_end_waits (&latch->candidate)@" "")

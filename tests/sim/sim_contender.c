@@ -43,7 +43,7 @@ may_happen (SimContender *contender, const GError *error)
   switch (error->code) {
   case CURATOR_ERROR_TIMED_OUT:
     /* Of a contender of the same client it may have known before. */
-    return contender->timeout_ms >= 0
+    return contender->timeout_ms != CURATOR_WAIT_FOREVER
            && (rules->n_contenders > 1 || contender->timeout_ms == 0
                || contender->process->n_answers != contender->n_answers);
   case CURATOR_ERROR_CLOSED:
@@ -66,10 +66,11 @@ static void
 judge_time (SimContender *contender, const GError *error)
 {
   const gint64 took = contender->world->now - contender->called_at;
-  const gint64 allowed = contender->timeout_ms * 1000;
 
-  if (contender->timeout_ms < 0 || contender->process->n_pauses != contender->n_pauses)
+  if (contender->timeout_ms == CURATOR_WAIT_FOREVER
+      || contender->process->n_pauses != contender->n_pauses)
     return;
+  const gint64 allowed = contender->timeout_ms * 1000;
   /* Trying once takes as long as the server takes. */
   if ((g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_TIMED_OUT) && took < allowed)
       || (contender->timeout_ms > 0 && took > allowed + 100 * 1000)) {
@@ -200,7 +201,7 @@ sim_contender_hold (SimContender *contender, CuratorLease *lease)
     us = (gint64) sim_contender_below (contender, 3000) * rules->session_timeout_ms;
   if (sim_contender_below (contender, 3) != 0)
     sim_sleep_us (contender->world, us);
-  if (rules->calm && lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_LOST)
+  if (rules->calm && lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST)
     sim_contender_fail (contender, "lost for no reason");
 }
 
@@ -253,7 +254,7 @@ void
 sim_contender_enter_again (SimContender *contender, CuratorLock *lock, CuratorLease *lease)
 {
   g_autoptr (GError) error = NULL;
-  const gboolean lost = curator_lease_get_state (lease) == CURATOR_LEASE_LOST;
+  const gboolean lost = curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST;
 
   if (curator_lock_acquire (lock, 0, NULL, &error)) {
     if (sim_held_lease (lock) != lease)

@@ -10,7 +10,7 @@
 static gboolean
 still_held (gpointer data)
 {
-  return curator_lease_get_state (data) < CURATOR_LEASE_LOST
+  return curator_lease_get_state (data) < CURATOR_LEASE_STATE_LOST
          && curator_lease_get_remaining_ms (data) > 0;
 }
 

@@ -111,7 +111,8 @@ open_driver (SimMember *member)
 
 /* Allows three retries, as the contests of other recipes do. */
 static gboolean
-allow_some (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data)
+allow_some (guint retry_count, gint64 elapsed_ms, const GError *error, gint64 *sleep_ms,
+            gpointer data)
 {
   static const gint64 sleeps[] = { G_MININT64, -1, 0, 1, 300 };
   SimMember *member = data;

@@ -96,7 +96,8 @@ has_to_stop (Candidate *candidate, CuratorLease *lease)
 {
   const CuratorLeaseState state = curator_lease_get_state (lease);
 
-  return state >= CURATOR_LEASE_LOST || (state == CURATOR_LEASE_SUSPECT && !candidate->until_lost);
+  return state >= CURATOR_LEASE_STATE_LOST
+         || (state == CURATOR_LEASE_STATE_SUSPECT && !candidate->until_lost);
 }
 
 static gint64
@@ -198,7 +199,7 @@ judge_leadership (Candidate *candidate)
   CuratorLease *lease = candidate->lease;
   const gboolean leads = curator_leader_selector_has_leadership (candidate->selector);
 
-  if (leads && curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
+  if (leads && curator_lease_get_state (lease) >= CURATOR_LEASE_STATE_LOST)
     fail (candidate, "leads with a lease that is over");
   if (has_to_stop (candidate, lease) && !g_cancellable_is_cancelled (candidate->cancellable)) {
     sim_sleep_us (candidate->world, 1);
@@ -221,7 +222,7 @@ lead (CuratorLeaderSelector *selector, CuratorLease *lease, GCancellable *cancel
   if (candidate->lease != NULL)
     fail (candidate, "leads twice at a time");
   if (candidate->is_closed || g_cancellable_is_cancelled (cancellable)
-      || curator_lease_get_state (lease) >= CURATOR_LEASE_LOST)
+      || curator_lease_get_state (lease) >= CURATOR_LEASE_STATE_LOST)
     fail (candidate, "was called for a leadership that is over");
   candidate->lease = lease;
   candidate->cancellable = cancellable;
@@ -366,7 +367,7 @@ on_change (CuratorLeaderLatch *latch, gboolean is_leader, gpointer data)
   if (candidate->is_closed && candidate->is_silent)
     fail (candidate, "a listener was told something after a silent close");
   if (candidate->closed_lease != NULL && !was_paused (candidate)
-      && curator_lease_get_state (candidate->closed_lease) == CURATOR_LEASE_RELEASED)
+      && curator_lease_get_state (candidate->closed_lease) == CURATOR_LEASE_STATE_RELEASED)
     fail (candidate, "left the queue before its listeners were told");
   if (ear == &candidate->ears[0]) {
     sim_trace (candidate->world, "%s: %s", candidate->contender->name,
@@ -402,7 +403,7 @@ await_leadership (Candidate *candidate)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST)
       || g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_RESOURCES)) {
-    if (contender->timeout_ms < 0 || took_us < contender->timeout_ms * 1000)
+    if (contender->timeout_ms == CURATOR_WAIT_FOREVER || took_us < contender->timeout_ms * 1000)
       fail (candidate, "timed out too early");
   } else if (!g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
              && !contender->member->closed) {
@@ -465,14 +466,15 @@ stand_as_latch (Candidate *candidate)
 static void
 close_latch (Candidate *candidate)
 {
-  const CuratorLeaderLatchCloseMode mode =
-      below (candidate, 2) == 0 ? CURATOR_LEADER_LATCH_SILENT : CURATOR_LEADER_LATCH_NOTIFY_LEADER;
+  const CuratorLeaderLatchCloseMode mode = below (candidate, 2) == 0
+                                               ? CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT
+                                               : CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER;
 
   sim_trace (candidate->world, "%s: closes", candidate->contender->name);
   sim_contender_stop_believing (candidate->contender);
   candidate->is_closed = TRUE;
   candidate->is_told = FALSE;
-  candidate->is_silent = mode == CURATOR_LEADER_LATCH_SILENT;
+  candidate->is_silent = mode == CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT;
   if (!candidate->is_silent || below (candidate, 2) == 0) {
     if (!candidate->is_silent)
       candidate->closed_lease = curator_leader_latch_dup_lease (candidate->latch);

@@ -220,8 +220,8 @@ acquire (SimContender *contender, int n)
   sim_contender_begin_call (contender);
   if (sim_contender_below (contender, 3) == 0) {
     contender->told = FALSE;
-    curator_semaphore_acquire_then (semaphore, n, contender->timeout_ms, contender->cancellable,
-                                    on_acquired, &call);
+    curator_semaphore_acquire_n_then (semaphore, n, contender->timeout_ms, contender->cancellable,
+                                      on_acquired, &call);
     sim_contender_wait (contender);
     return contender->result;
   }

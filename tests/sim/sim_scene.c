@@ -69,7 +69,7 @@ CuratorLease *
 scene_hold (Scene *scene, CuratorLock *lock)
 {
   CuratorLease *lease = curator_lock_acquire_lease (lock, CURATOR_WAIT_FOREVER, NULL, NULL);
-  EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD);
   return lease;
 }
 

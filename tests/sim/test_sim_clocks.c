@@ -21,15 +21,16 @@ static void
 note (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
   Notices *notices = data;
-  notices->n_suspects += state == CURATOR_LEASE_SUSPECT;
-  notices->n_held += state == CURATOR_LEASE_HELD;
-  notices->n_losses += state == CURATOR_LEASE_LOST;
+  notices->n_suspects += state == CURATOR_LEASE_STATE_SUSPECT;
+  notices->n_held += state == CURATOR_LEASE_STATE_HELD;
+  notices->n_losses += state == CURATOR_LEASE_STATE_LOST;
 }
 
 static CuratorLease *
 acquire (Scene *scene, Notices *notices)
 {
-  CuratorLease *lease = curator_lock_acquire_lease (scene->machines[0]->lock, -1, NULL, NULL);
+  CuratorLease *lease =
+      curator_lock_acquire_lease (scene->machines[0]->lock, CURATOR_WAIT_FOREVER, NULL, NULL);
   EXPECT (scene, lease != NULL);
   curator_lease_add_listener (lease, note, notices, NULL);
   /* The heart beats. */

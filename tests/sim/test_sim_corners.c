@@ -46,7 +46,7 @@ hold_long_paths (Scene *scene, Machine *me)
   }
   sim_sleep_ms (scene->world, 1000);
   for (guint i = 0; i < leases->len; i++)
-    EXPECT (scene, curator_lease_get_state (leases->pdata[i]) == CURATOR_LEASE_HELD);
+    EXPECT (scene, curator_lease_get_state (leases->pdata[i]) == CURATOR_LEASE_STATE_HELD);
   scene->held = TRUE;
   AWAIT (scene, scene->waited);
 }
@@ -57,7 +57,7 @@ wait_for_long_paths (Scene *scene, Machine *me)
   AWAIT (scene, scene->held);
   for (int i = 0; i < N_LONG_PATHS; i++) {
     g_autoptr (CuratorLock) lock = long_lock (scene, 1, i);
-    curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
+    curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_answer, scene);
   }
   AWAIT (scene, scene->n_refused > 0);
   sim_sleep_ms (scene->world, 1000);
@@ -78,7 +78,7 @@ acquire_very_many (Scene *scene, Machine *me)
   for (int i = 0; i < VERY_MANY; i++) {
     g_autofree char *path = g_strdup_printf (SCENE_PATH "%d", i);
     g_autoptr (CuratorLock) lock = curator_mutex_new (me->client, path, NULL);
-    curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
+    curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_answer, scene);
   }
   if (scene->world->seed == 1)
     sim_world_strike (scene->world, SIM_FAULT_EXPIRE, me->process, 0);
@@ -95,9 +95,9 @@ make_parents_without_containers (Scene *scene, Machine *a)
   g_autoptr (CuratorLock) other = curator_mutex_new (a->client, "/other/path", NULL);
 
   sim_world_script (scene->world, a->process, SIM_OP_CREATE, 2, ZUNIMPLEMENTED, SIM_BEFORE_EFFECT);
-  EXPECT (scene, curator_lock_acquire (a->lock, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (a->lock, CURATOR_WAIT_FOREVER, NULL, NULL));
   EXPECT (scene, curator_lock_release (a->lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
-  EXPECT (scene, curator_lock_acquire (other, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (other, CURATOR_WAIT_FOREVER, NULL, NULL));
   EXPECT (scene, curator_lock_release (other, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
@@ -174,7 +174,7 @@ hear_of_every_change (Scene *scene, Machine *me)
 
   AWAIT (scene, scene->held);
   for (int i = 0; i < 5; i++) {
-    curator_lock_acquire_then (lock, -1, NULL, on_answer, scene);
+    curator_lock_acquire_then (lock, CURATOR_WAIT_FOREVER, NULL, on_answer, scene);
     sim_sleep_ms (scene->world, 20);
   }
   scene->over = TRUE;
@@ -194,9 +194,9 @@ hold_lasting_node (Scene *scene, Machine *a)
   EXPECT (scene, curator_lease_get_remaining_ms (lease) == G_MAXINT64);
   sim_world_strike (scene->world, SIM_FAULT_EXPIRE, a->process, 0);
   sim_sleep_ms (scene->world, 5000);
-  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD);
   curator_client_close (a->client);
-  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST);
   EXPECT (scene, curator_lease_get_remaining_ms (lease) == 0);
   EXPECT (scene, scene_n_children (scene, SCENE_PATH) == 1);
 }
@@ -219,7 +219,8 @@ be_asked_early (Scene *scene, Machine *a)
   g_autoptr (CuratorRwLock) rw_lock = curator_rw_lock_new (a->client, SCENE_PATH, NULL, 0, NULL);
   CuratorLock *write_lock = curator_rw_lock_get_write_lock (rw_lock);
   g_autoptr (CuratorLease) lease = scene_hold (scene, write_lock);
-  curator_lock_acquire_then (curator_rw_lock_get_read_lock (rw_lock), -1, NULL, on_answer, scene);
+  curator_lock_acquire_then (curator_rw_lock_get_read_lock (rw_lock), CURATOR_WAIT_FOREVER, NULL,
+                             on_answer, scene);
   sim_sleep_ms (scene->world, 50);
   EXPECT (scene, curator_client_attempt_revoke (a->client, curator_lease_get_node_path (lease),
                                                 CURATOR_WAIT_DEFAULT, NULL, NULL));

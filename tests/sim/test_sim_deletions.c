@@ -24,7 +24,7 @@ static void
 count_news (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
   Scene *scene = data;
-  scene->n_refused += state == CURATOR_LEASE_LOST ? 1 : 0;
+  scene->n_refused += state == CURATOR_LEASE_STATE_LOST ? 1 : 0;
 }
 
 static gboolean
@@ -49,7 +49,7 @@ lose_node_at_once (Scene *scene, Machine *a)
   curator_lease_remove_listener (lease, removed);
   EXPECT (scene, !is_readable (lease));
   delete_nodes (scene);
-  AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
+  AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST);
   EXPECT (scene, curator_lease_get_remaining_ms (lease) == 0);
   EXPECT (scene, is_readable (lease));
   EXPECT (scene, curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error) == NULL);
@@ -61,7 +61,7 @@ lose_node_at_once (Scene *scene, Machine *a)
   EXPECT (scene, curator_lease_add_listener (lease, count_news, scene, NULL) != 0);
   AWAIT (scene, scene->n_refused == 2);
   EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
-  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST);
 }
 
 SCENE_TEST (test_node_of_a_hold_deleted, .roles = { lose_node_at_once }, .session_ms = 1200)
@@ -70,7 +70,8 @@ SCENE_TEST (test_node_of_a_hold_deleted, .roles = { lose_node_at_once }, .sessio
 static void
 ask_late_for_descriptor (Scene *scene, Machine *me)
 {
-  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->lock, -1, NULL, NULL);
+  g_autoptr (CuratorLease) lease =
+      curator_lock_acquire_lease (me->lock, CURATOR_WAIT_FOREVER, NULL, NULL);
 
   EXPECT (scene, lease != NULL && curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   EXPECT (scene, is_readable (lease));
@@ -110,12 +111,12 @@ hold_beside_a_deleted_node (Scene *scene, Machine *a)
   g_autoptr (CuratorLock) other = curator_mutex_new (a->client, "/sim/other", NULL);
   g_autoptr (CuratorLease) lease = scene_hold (scene, other);
   sim_world_script (scene->world, a->process, SIM_OP_CHILDREN, 0, ZTHROTTLEDOP, SIM_BEFORE_EFFECT);
-  curator_lock_acquire_then (a->lock, -1, NULL, note_any_answer, scene);
+  curator_lock_acquire_then (a->lock, CURATOR_WAIT_FOREVER, NULL, note_any_answer, scene);
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 1);
   sim_sleep_ms (scene->world, 10);
   delete_nodes (scene);
   AWAIT (scene, scene->over);
-  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD);
   EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
@@ -130,7 +131,8 @@ take_turns (Scene *scene, Machine *me)
   if (me == scene->machines[0])
     sim_world_script (scene->world, NULL, SIM_OP_GET, 0, ZNOAUTH, SIM_BEFORE_EFFECT);
   for (int round = 0; round < 10; round++) {
-    g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->lock, -1, NULL, NULL);
+    g_autoptr (CuratorLease) lease =
+        curator_lock_acquire_lease (me->lock, CURATOR_WAIT_FOREVER, NULL, NULL);
 
     EXPECT (scene, lease != NULL && ++scene->n_holders == 1);
     scene->n_holders--;
@@ -193,7 +195,7 @@ be_refused (Scene *scene, Machine *a)
   EXPECT (scene, curator_lease_get_data (lease, CURATOR_WAIT_DEFAULT, NULL, &error) == NULL);
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   g_clear_error (&error);
-  EXPECT (scene, !curator_lock_acquire (a->lock, -1, NULL, &error));
+  EXPECT (scene, !curator_lock_acquire (a->lock, CURATOR_WAIT_FOREVER, NULL, &error));
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, ZNOAUTH));
   sim_world_set_noauth (scene->world, NULL);
   EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
@@ -208,7 +210,7 @@ exceed_the_quota (Scene *scene, Machine *a)
 {
   g_autoptr (GError) error = NULL;
   sim_world_script (scene->world, a->process, SIM_OP_CREATE, 0, QUOTA_EXCEEDED, SIM_BEFORE_EFFECT);
-  EXPECT (scene, !curator_lock_acquire (a->lock, -1, NULL, &error));
+  EXPECT (scene, !curator_lock_acquire (a->lock, CURATOR_WAIT_FOREVER, NULL, &error));
   EXPECT (scene, g_error_matches (error, CURATOR_ZK_ERROR, QUOTA_EXCEEDED));
   EXPECT (scene, strstr (error->message, "quota") != NULL);
 }

@@ -18,7 +18,7 @@ static void
 note_loss (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
   Scene *scene = data;
-  if (state == CURATOR_LEASE_LOST)
+  if (state == CURATOR_LEASE_STATE_LOST)
     scene->lost_us = scene->world->now;
 }
 
@@ -55,7 +55,7 @@ enter_after_a_pause (Scene *scene, Machine *a)
   g_autoptr (GString) states = g_string_new (NULL);
   const SimFault fault = g_rand_boolean (scene->world->rand) ? SIM_FAULT_PAUSE : SIM_FAULT_SUSPEND;
 
-  EXPECT (scene, curator_lock_acquire (a->lock, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (a->lock, CURATOR_WAIT_FOREVER, NULL, NULL));
   const guint id = curator_client_add_state_listener (a->client, append_state, states, NULL);
   EXPECT (scene, curator_lock_acquire (a->lock, 0, NULL, NULL));
   EXPECT (scene, curator_lock_release (a->lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
@@ -85,7 +85,7 @@ hold_over_a_long_pause (Scene *scene, Machine *a)
   sim_sleep_ms (scene->world, 2000);
   sim_world_strike (scene->world, SIM_FAULT_PAUSE, a->process, (SESSION_MS + beyond_ms) * 1000);
   sim_sleep_us (scene->world, 1);
-  AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
+  AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST);
   AWAIT (scene,
          curator_client_get_connection_state (a->client) == CURATOR_CONNECTION_STATE_RECONNECTED);
   curator_client_get_counters (a->client, counters, G_N_ELEMENTS (counters));
@@ -137,10 +137,10 @@ hang_while_holding (Scene *scene, Machine *a)
   scene->held = TRUE;
   extend_often (scene, lease);
   AWAIT (scene, scene->over);
-  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
-  EXPECT (scene, curator_lease_get_state (other) == CURATOR_LEASE_HELD);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST);
+  EXPECT (scene, curator_lease_get_state (other) == CURATOR_LEASE_STATE_HELD);
   sim_sleep_ms (scene->world, 2 * SESSION_MS);
-  EXPECT (scene, curator_lease_get_state (other) == CURATOR_LEASE_HELD);
+  EXPECT (scene, curator_lease_get_state (other) == CURATOR_LEASE_STATE_HELD);
 }
 
 static void
@@ -179,15 +179,15 @@ hold_unreadable (Scene *scene, Machine *a)
   sim_world_set_unreadable (scene->world, path, g_rand_boolean (scene->world->rand));
   for (int ms = 0; ms < 3 * SESSION_MS; ms += 100) {
     sim_sleep_ms (scene->world, 100);
-    EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+    EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD);
     for (int i = 0; i < n_others; i++)
-      EXPECT (scene, curator_lease_get_state (others[i]) == CURATOR_LEASE_HELD);
+      EXPECT (scene, curator_lease_get_state (others[i]) == CURATOR_LEASE_STATE_HELD);
   }
   EXPECT (scene, sim_world_delete (scene->world, path));
   sim_sleep_ms (scene->world, SESSION_MS / 6 + 1000);
-  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST);
   for (int i = 0; i < n_others; i++) {
-    EXPECT (scene, curator_lease_get_state (others[i]) == CURATOR_LEASE_HELD);
+    EXPECT (scene, curator_lease_get_state (others[i]) == CURATOR_LEASE_STATE_HELD);
     curator_lease_unref (others[i]);
   }
   sim_world_set_unreadable (scene->world, NULL, FALSE);
@@ -248,7 +248,7 @@ hold_busily (Scene *scene, Machine *a)
   scene->held = TRUE;
   for (int ms = 0; ms < 2 * SESSION_MS; ms += 50) {
     sim_sleep_ms (scene->world, 50);
-    EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+    EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD);
   }
   scene->over = TRUE;
 }

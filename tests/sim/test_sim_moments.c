@@ -118,7 +118,7 @@ note_lease (CuratorLease *lease, CuratorLeaseState state, gpointer data)
   Sleeper *sleeper = data;
 
   g_string_append_printf (sleeper->states, "%s ", curator_lease_state_to_string (state));
-  if (state == CURATOR_LEASE_LOST)
+  if (state == CURATOR_LEASE_STATE_LOST)
     sleeper->lost_at = sleeper->machine->world->now;
 }
 
@@ -267,7 +267,7 @@ expect_setting (const Setting *setting)
     sim_world_run_for (world, 10 * 1000);
     assert_in_range (sim_world_n_requests (world, machine->process, SIM_OP_CHECK) - n_before,
                      setting->n_beats - 1, setting->n_beats + 1);
-    assert_int_equal (curator_lease_get_state (machine->lease), CURATOR_LEASE_HELD);
+    assert_int_equal (curator_lease_get_state (machine->lease), CURATOR_LEASE_STATE_HELD);
   }
 }
 

@@ -17,9 +17,9 @@ hold_over_an_outage (Scene *scene, Machine *a)
   sim_world_strike (scene->world, SIM_FAULT_OUTAGE, a->process, G_USEC_PER_SEC);
   AWAIT (scene,
          curator_client_get_connection_state (a->client) == CURATOR_CONNECTION_STATE_SUSPENDED);
-  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_SUSPECT);
+  EXPECT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_SUSPECT);
   EXPECT (scene, curator_lease_get_remaining_ms (lease) > 0);
-  AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  AWAIT (scene, curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD);
   EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
@@ -100,7 +100,7 @@ static void
 reach_the_end (Scene *scene, Machine *me)
 {
   if (me == scene->machines[0]) {
-    EXPECT (scene, curator_lock_acquire (me->lock, -1, NULL, NULL));
+    EXPECT (scene, curator_lock_acquire (me->lock, CURATOR_WAIT_FOREVER, NULL, NULL));
     EXPECT (scene, curator_lock_release (me->lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
     sim_world_set_counter (scene->world, SCENE_PATH, G_MAXINT32 - 2);
     scene->held = TRUE;
@@ -108,7 +108,8 @@ reach_the_end (Scene *scene, Machine *me)
   AWAIT (scene, scene->held);
   for (int round = 0; round < 10; round++) {
     g_autoptr (GError) error = NULL;
-    g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (me->lock, -1, NULL, &error);
+    g_autoptr (CuratorLease) lease =
+        curator_lock_acquire_lease (me->lock, CURATOR_WAIT_FOREVER, NULL, &error);
 
     if (lease == NULL) {
       EXPECT (scene, scene_has_error (&error, CURATOR_ERROR_SEQUENCE_EXHAUSTED));
@@ -177,7 +178,8 @@ share_a_count (Scene *scene, Machine *a)
   EXPECT (scene, curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, NULL));
   g_autoptr (CuratorSemaphore) semaphore =
       curator_semaphore_new_with_shared_count (a->client, SCENE_PATH "/s", count, NULL);
-  g_autoptr (CuratorLease) only = curator_semaphore_acquire (semaphore, -1, NULL, NULL);
+  g_autoptr (CuratorLease) only =
+      curator_semaphore_acquire (semaphore, CURATOR_WAIT_FOREVER, NULL, NULL);
   EXPECT (scene, only != NULL);
   scene->held = TRUE;
   AWAIT (scene, scene_n_children (scene, SCENE_PATH "/s/leases") == 2);
@@ -198,7 +200,8 @@ wait_for_a_larger_count (Scene *scene, Machine *b)
   EXPECT (scene, curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, NULL));
   g_autoptr (CuratorSemaphore) semaphore =
       curator_semaphore_new_with_shared_count (b->client, SCENE_PATH "/s", count, NULL);
-  g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, -1, NULL, NULL);
+  g_autoptr (CuratorLease) lease =
+      curator_semaphore_acquire (semaphore, CURATOR_WAIT_FOREVER, NULL, NULL);
   EXPECT (scene, lease != NULL);
   scene->over = TRUE;
 }
@@ -217,7 +220,7 @@ on_acquired_take_another (CuratorLock *lock, CuratorLease *lease, const GError *
       curator_mutex_new (scene->machines[0]->client, "/sim/other", NULL);
 
   EXPECT (scene, owned != NULL);
-  EXPECT (scene, curator_lock_acquire (other, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (other, CURATOR_WAIT_FOREVER, NULL, NULL));
   EXPECT (scene, curator_lock_release (other, CURATOR_WAIT_DEFAULT, NULL, NULL));
   scene->over = TRUE;
 }
@@ -225,7 +228,7 @@ on_acquired_take_another (CuratorLock *lock, CuratorLease *lease, const GError *
 static void
 acquire_with_callback (Scene *scene, Machine *me)
 {
-  curator_lock_acquire_then (me->lock, -1, NULL, on_acquired_take_another, scene);
+  curator_lock_acquire_then (me->lock, CURATOR_WAIT_FOREVER, NULL, on_acquired_take_another, scene);
   AWAIT (scene, scene->over);
 }
 
@@ -238,7 +241,7 @@ release_in_an_outage (Scene *scene, Machine *a)
 {
   g_autoptr (GError) error = NULL;
 
-  EXPECT (scene, curator_lock_acquire (a->lock, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (a->lock, CURATOR_WAIT_FOREVER, NULL, NULL));
   sim_world_strike (scene->world, SIM_FAULT_OUTAGE, a->process, 20 * G_USEC_PER_SEC);
   AWAIT (scene,
          curator_client_get_connection_state (a->client) == CURATOR_CONNECTION_STATE_SUSPENDED);
@@ -247,7 +250,7 @@ release_in_an_outage (Scene *scene, Machine *a)
   EXPECT (scene, !curator_lock_is_owned_by_current_thread (a->lock));
   EXPECT (scene, !curator_lock_is_acquired_in_this_process (a->lock));
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 0);
-  EXPECT (scene, curator_lock_acquire (a->lock, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (a->lock, CURATOR_WAIT_FOREVER, NULL, NULL));
   EXPECT (scene, curator_lock_release (a->lock, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
@@ -260,7 +263,7 @@ on_second_grant (CuratorLock *lock, CuratorLease *second, const GError *error, g
 {
   Scene *scene = data;
 
-  EXPECT (scene, second != NULL && curator_lease_get_state (second) == CURATOR_LEASE_HELD);
+  EXPECT (scene, second != NULL && curator_lease_get_state (second) == CURATOR_LEASE_STATE_HELD);
   EXPECT (scene, second != NULL && scene->n_holders == 0);
   g_clear_pointer (&second, curator_lease_unref);
   scene->over = TRUE;
@@ -272,7 +275,7 @@ expire_while_waiting (Scene *scene, Machine *a)
   G_GNUC_UNUSED g_autoptr (CuratorLease) first = scene_hold (scene, a->lock);
   scene->held = TRUE;
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 2);
-  curator_lock_acquire_then (a->lock, -1, NULL, on_second_grant, scene);
+  curator_lock_acquire_then (a->lock, CURATOR_WAIT_FOREVER, NULL, on_second_grant, scene);
   AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 3);
   scene->waited = TRUE;
   /* The waiter between the two gives up, and another queues behind the second. */
@@ -316,7 +319,7 @@ hold_the_waited_one (Scene *scene, Machine *me)
 {
   g_autoptr (CuratorLock) lock = curator_mutex_new (me->client, WAITED_PATH, NULL);
 
-  EXPECT (scene, curator_lock_acquire (lock, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (lock, CURATOR_WAIT_FOREVER, NULL, NULL));
   scene->held = TRUE;
   AWAIT (scene,
          scene_n_children (scene, WAITED_PATH) == 2 && scene_n_children (scene, LOST_PATH) == 1);
@@ -344,7 +347,7 @@ acquire_both (Scene *scene, Machine *me)
     return;
   }
   g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (both, 60000, NULL, NULL);
-  EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD);
+  EXPECT (scene, lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD);
   EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
 }
 
@@ -396,9 +399,10 @@ refuse_one_of_two_lists (Scene *scene, Machine *a)
   EXPECT (scene, curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, NULL));
   g_autoptr (CuratorSemaphore) semaphore =
       curator_semaphore_new_with_shared_count (a->client, "/sim/permits", count, NULL);
-  g_autoptr (CuratorLease) lease = curator_semaphore_acquire (semaphore, -1, NULL, NULL);
+  g_autoptr (CuratorLease) lease =
+      curator_semaphore_acquire (semaphore, CURATOR_WAIT_FOREVER, NULL, NULL);
   EXPECT (scene, lease != NULL);
-  curator_semaphore_acquire_then (semaphore, 1, -1, NULL, never_told, NULL);
+  curator_semaphore_acquire_n_then (semaphore, 1, CURATOR_WAIT_FOREVER, NULL, never_told, NULL);
   sim_sleep_ms (scene->world, 1000);
 
   GRand *rand = scene->world->rand;

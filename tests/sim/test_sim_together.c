@@ -47,7 +47,8 @@ expect_nodes (Scene *scene, guint a, guint b, guint c, guint d)
 static void
 connect_first (Machine *machine)
 {
-  g_assert_true (curator_client_block_until_connected (machine->client, -1, NULL, NULL));
+  g_assert_true (
+      curator_client_block_until_connected (machine->client, CURATOR_WAIT_FOREVER, NULL, NULL));
 }
 
 /* --- several tries at once -------------------------------------------------------------------- */
@@ -87,7 +88,7 @@ hold_the_third (Scene *scene, Machine *me)
   g_autoptr (CuratorLock) third = mutex_of (me, 2);
 
   make_parents (scene);
-  EXPECT (scene, curator_lock_acquire (third, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (third, CURATOR_WAIT_FOREVER, NULL, NULL));
   scene->held = TRUE;
   AWAIT (scene, scene->waited);
   sim_sleep_ms (scene->world, 500);
@@ -103,7 +104,7 @@ wait_for_the_third (Scene *scene, Machine *machine)
   connect_first (machine);
   AWAIT (scene, scene->held);
   scene->waited = TRUE;
-  EXPECT (scene, curator_lock_acquire (multi, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (multi, CURATOR_WAIT_FOREVER, NULL, NULL));
   expect_nodes (scene, 1, 1, 1, 1);
   /* The fourth one twice. */
   EXPECT (scene, n_creates (scene, 1) == N_PATHS + 1);
@@ -125,7 +126,7 @@ hold_the_middle (Scene *scene, Machine *me)
   g_autoptr (CuratorLock) middle = mutex_of (me, 1);
 
   make_parents (scene);
-  EXPECT (scene, curator_lock_acquire (middle, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (middle, CURATOR_WAIT_FOREVER, NULL, NULL));
   scene->held = TRUE;
   AWAIT (scene, scene_n_children (scene, paths[1]) == 2);
   sim_sleep_ms (scene->world, 500);
@@ -146,7 +147,7 @@ acquire_across (Scene *scene, Machine *me)
   connect_first (me);
   connect_first (scene->machines[2]);
   AWAIT (scene, scene->held);
-  EXPECT (scene, curator_lock_acquire (multi, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (multi, CURATOR_WAIT_FOREVER, NULL, NULL));
   expect_nodes (scene, 1, 1, 1, 1);
   EXPECT (scene, curator_lock_release (multi, CURATOR_WAIT_DEFAULT, NULL, NULL));
   expect_nodes (scene, 0, 0, 0, 0);
@@ -163,7 +164,7 @@ hold_the_third_for_long (Scene *scene, Machine *me)
   g_autoptr (CuratorLock) third = mutex_of (me, 2);
 
   make_parents (scene);
-  EXPECT (scene, curator_lock_acquire (third, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (third, CURATOR_WAIT_FOREVER, NULL, NULL));
   scene->held = TRUE;
   AWAIT (scene, scene->n_refused == 1);
   EXPECT (scene, curator_lock_release (third, CURATOR_WAIT_DEFAULT, NULL, NULL));
@@ -179,7 +180,7 @@ time_out_with_a_held_one_behind (Scene *scene, Machine *machine)
 
   connect_first (machine);
   AWAIT (scene, scene->held);
-  EXPECT (scene, curator_lock_acquire (fourth, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (fourth, CURATOR_WAIT_FOREVER, NULL, NULL));
   scene_expect_refused (scene, both, 200, CURATOR_ERROR_TIMED_OUT);
   EXPECT (scene, curator_lock_is_owned_by_current_thread (fourth));
   expect_nodes (scene, 0, 0, 1, 1);
@@ -201,7 +202,7 @@ release_with_one_refused (Scene *scene, Machine *me)
   g_autoptr (GError) error = NULL;
 
   make_parents (scene);
-  EXPECT (scene, curator_lock_acquire (multi, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (multi, CURATOR_WAIT_FOREVER, NULL, NULL));
   g_auto (GStrv) nodes = sim_world_children (scene->world, paths[1]);
   const char *refused = nodes[0];
   sim_world_set_noauth (scene->world, refused);
@@ -227,7 +228,8 @@ die_in_between (Scene *scene, Machine *me)
   connect_first (me);
   AWAIT (scene, scene->held);
   scene->waited = TRUE;
-  G_GNUC_UNUSED const gboolean acquired = curator_lock_acquire (multi, -1, NULL, NULL);
+  G_GNUC_UNUSED const gboolean acquired =
+      curator_lock_acquire (multi, CURATOR_WAIT_FOREVER, NULL, NULL);
 }
 
 /* The dead client's nodes stand on all members until its session ends, and no longer. */
@@ -238,7 +240,7 @@ outlive_it (Scene *scene, Machine *me)
   g_autoptr (CuratorLock) fourth = mutex_of (me, 3);
 
   make_parents (scene);
-  EXPECT (scene, curator_lock_acquire (third, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (third, CURATOR_WAIT_FOREVER, NULL, NULL));
   scene->held = TRUE;
   AWAIT (scene, scene->waited);
   for (int i = 0; i < 100 && scene_n_children (scene, paths[3]) == 0; i++)
@@ -246,7 +248,7 @@ outlive_it (Scene *scene, Machine *me)
   n_in_between += scene_n_children (scene, paths[3]) > 0 ? 1 : 0;
   sim_world_strike (scene->world, SIM_FAULT_CRASH, scene->machines[1]->process, 0);
   const gint64 died_us = scene->world->now;
-  EXPECT (scene, curator_lock_acquire (fourth, -1, NULL, NULL));
+  EXPECT (scene, curator_lock_acquire (fourth, CURATOR_WAIT_FOREVER, NULL, NULL));
   EXPECT (scene, scene->world->now - died_us < 10 * G_USEC_PER_SEC);
   EXPECT (scene, curator_lock_release (fourth, CURATOR_WAIT_DEFAULT, NULL, NULL));
   EXPECT (scene, curator_lock_release (third, CURATOR_WAIT_DEFAULT, NULL, NULL));

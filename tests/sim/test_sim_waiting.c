@@ -117,7 +117,7 @@ TEST (test_rates)
     assert_non_null (next->lease);
     /* Its proof is soon renewed, however old it was. */
     for (int ms = 0; ms < TIMEOUT_MS; ms += 10) {
-      assert_int_equal (curator_lease_get_state (next->lease), CURATOR_LEASE_HELD);
+      assert_int_equal (curator_lease_get_state (next->lease), CURATOR_LEASE_STATE_HELD);
       sim_world_run_for (world, 10);
     }
     assert_true (next->existed);

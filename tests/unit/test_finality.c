@@ -56,7 +56,7 @@ static gboolean
 is_over (CuratorLease *lease)
 {
   const CuratorLeaseState state = curator_lease_get_state (lease);
-  return state == CURATOR_LEASE_LOST || state == CURATOR_LEASE_RELEASED;
+  return state == CURATOR_LEASE_STATE_LOST || state == CURATOR_LEASE_STATE_RELEASED;
 }
 
 /* Asks one lease until the round ends. */

@@ -46,8 +46,8 @@ static const CuratorQueueKeyFunc key_funcs[N_KINDS] = { curator_grammar_key, cur
 static gpointer
 key_data (Kind kind)
 {
-  return GINT_TO_POINTER (kind == READ_WRITE ? CURATOR_PARTICIPANT_READ
-                                             : CURATOR_PARTICIPANT_MUTEX);
+  return GINT_TO_POINTER (kind == READ_WRITE ? CURATOR_PARTICIPANT_KIND_READ
+                                             : CURATOR_PARTICIPANT_KIND_MUTEX);
 }
 
 /* --- the oracle: Java's result, computed the slow way ----------------------------------------- */

@@ -29,8 +29,8 @@ check (CuratorRetryPolicy *policy, guint retry_count, gint64 elapsed_ms, gboolea
 {
   gint64 sleep = -1;
 
-  assert_int_equal (curator_retry_policy_allow_retry (policy, retry_count, elapsed_ms, &sleep),
-                    allowed);
+  assert_int_equal (
+      curator_retry_policy_allow_retry (policy, retry_count, elapsed_ms, NULL, &sleep), allowed);
   assert_true (sleep == sleep_ms);
 }
 
@@ -39,7 +39,7 @@ static void
 check_limit_at (CuratorRetryPolicy *policy, guint retry_count)
 {
   gint64 sleep = -1;
-  gboolean allowed = curator_retry_policy_allow_retry (policy, retry_count, 0, &sleep);
+  gboolean allowed = curator_retry_policy_allow_retry (policy, retry_count, 0, NULL, &sleep);
 
   assert_int_equal (allowed, retry_count < 29);
   assert_true (sleep >= 0 && sleep <= 100);
@@ -125,7 +125,7 @@ check_backoff_at (CuratorRetryPolicy *policy, guint retry_count, gint64 base)
   for (int i = 0; i < 2000; i++) {
     gint64 sleep = -1;
 
-    assert_true (curator_retry_policy_allow_retry (policy, retry_count, 0, &sleep));
+    assert_true (curator_retry_policy_allow_retry (policy, retry_count, 0, NULL, &sleep));
     assert_true (sleep >= base && sleep <= MIN (base * top, G_MAXINT32));
     assert_true (sleep % base == 0 || sleep == G_MAXINT32);
     seen_low = seen_low || sleep <= base * (top / 2);
@@ -175,7 +175,7 @@ TEST (test_seed_repeats_the_sleeps)
   for (int k = 0; k < 29; k++) {
     gint64 sleep = -1;
 
-    assert_true (curator_retry_policy_allow_retry (one, k, 0, &sleep));
+    assert_true (curator_retry_policy_allow_retry (one, k, 0, NULL, &sleep));
     check (two, k, 0, TRUE, sleep);
   }
 }
@@ -185,16 +185,19 @@ typedef struct
   guint retry_count;
   gint64 elapsed_ms;
   gint64 sleep_at_entry;
+  const GError *error;
   guint n_freed;
 } Custom;
 
 static gboolean
-custom_allow (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer user_data)
+custom_allow (guint retry_count, gint64 elapsed_ms, const GError *error, gint64 *sleep_ms,
+              gpointer user_data)
 {
   Custom *custom = user_data;
 
   custom->retry_count = retry_count;
   custom->elapsed_ms = elapsed_ms;
+  custom->error = error;
   custom->sleep_at_entry = *sleep_ms;
   *sleep_ms = retry_count == 0 ? -17 : (gint64) retry_count;
   return 2;
@@ -209,6 +212,7 @@ custom_free (gpointer user_data)
 TEST (test_custom)
 {
   Custom custom = { 0 };
+  g_autoptr (GError) why = g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_NO_ANSWER, "why");
   CuratorRetryPolicy *policy = curator_retry_policy_new_custom (custom_allow, &custom, custom_free);
 
   custom.sleep_at_entry = -1;
@@ -218,9 +222,10 @@ TEST (test_custom)
   assert_int_equal (custom.retry_count, 9);
   assert_true (custom.elapsed_ms == 6);
   /* The sleep may be NULL; negative counts and times count as 0. */
-  assert_true (curator_retry_policy_allow_retry (policy, 0, -4, NULL));
+  assert_true (curator_retry_policy_allow_retry (policy, 0, -4, why, NULL));
   assert_int_equal (custom.retry_count, 0);
   assert_true (custom.elapsed_ms == 0);
+  assert_ptr_equal (custom.error, why);
 
   assert_ptr_equal (curator_retry_policy_ref (policy), policy);
   curator_retry_policy_unref (policy);
@@ -238,7 +243,7 @@ ask_often (void *data)
     gint64 sleep = -1;
 
     curator_retry_policy_unref (curator_retry_policy_ref (policy));
-    if (!curator_retry_policy_allow_retry (policy, i % 29, 0, &sleep) || sleep < 1)
+    if (!curator_retry_policy_allow_retry (policy, i % 29, 0, NULL, &sleep) || sleep < 1)
       return policy;
   }
   return NULL;

@@ -118,7 +118,7 @@ contest_start (const Options *options, CuratorClient *client, gint64 wait_ms,
     return NULL;
   }
   if (contest->semaphore != NULL)
-    curator_semaphore_acquire_one_then (contest->semaphore, wait_ms, cancellable, on_one, contest);
+    curator_semaphore_acquire_then (contest->semaphore, wait_ms, cancellable, on_one, contest);
   else
     curator_lock_acquire_then (contest->lock, wait_ms, cancellable, on_lock, contest);
   return contest;

@@ -102,7 +102,8 @@ static gboolean
 is_around (const Look *look, const char *node)
 {
   const char *around = g_getenv ("CURATOR_LOCK_NODE");
-  return look->is_waiting && look->options->wait_ms < 0 && g_strcmp0 (node, around) == 0
+  return look->is_waiting && look->options->wait_ms == CURATOR_WAIT_FOREVER
+         && g_strcmp0 (node, around) == 0
          && !(look->options->mode == MODE_READ && strstr (node, "__READ__") != NULL)
          && !(look->options->mode == MODE_SEMAPHORE && look->options->leases > 1);
 }
@@ -216,7 +217,7 @@ on_owners (CuratorClient *client, CuratorInspection *lock, const GError *error, 
 
   for (guint i = 0; i < n && other < 0; i++) {
     const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
-    if (curator_participant_get_kind (one) == CURATOR_PARTICIPANT_OTHER
+    if (curator_participant_get_kind (one) == CURATOR_PARTICIPANT_KIND_OTHER
         && kind_is_unclear (curator_participant_get_node_path (one)))
       other = KIND_OTHER;
   }

@@ -129,7 +129,7 @@ static gint64
 wait_left_ms (const Run *run)
 {
   const gint64 wait_ms = run->options->wait_ms;
-  return wait_ms > 0 ? MAX (wait_ms - outcome_elapsed_ms (), 0) : wait_ms;
+  return wait_ms != CURATOR_WAIT_FOREVER ? wait_ms - outcome_elapsed_ms () : wait_ms;
 }
 
 static gboolean
@@ -508,9 +508,9 @@ dismiss_helpers (Run *run)
 static void
 on_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
-  if (state != CURATOR_LEASE_SUSPECT && state != CURATOR_LEASE_HELD)
+  if (state != CURATOR_LEASE_STATE_SUSPECT && state != CURATOR_LEASE_STATE_HELD)
     return;
-  GString *event = status_begin (state == CURATOR_LEASE_SUSPECT ? "suspect" : "held");
+  GString *event = status_begin (state == CURATOR_LEASE_STATE_SUSPECT ? "suspect" : "held");
   json_int (event, "left_ms", curator_lease_get_remaining_ms (lease));
   status_send (event);
 }

@@ -255,8 +255,7 @@ private:
     set (curator_client_set_heartbeat_interval, options.heartbeat_interval);
     set (curator_client_set_connection_timeout, options.connection_timeout);
     for (const auto &[scheme, id, permissions] : options.acl)
-      curator_client_add_acl (object (), scheme.c_str (), id.c_str (),
-                              CuratorPermissions (permissions));
+      curator_client_add_acl (object (), scheme.c_str (), id.c_str (), permissions);
     if (options.default_data)
       curator_client_set_default_data (object (), options.default_data->data (),
                                        options.default_data->size ());

@@ -160,15 +160,14 @@ public:
   auto acquire (const semaphore &semaphore, detail::timeout timeout = forever,
                 GCancellable *cancellable = nullptr) const
   {
-    return await<lease> (curator_semaphore_acquire_one_then, semaphore.share (), timeout,
-                         cancellable);
+    return await<lease> (curator_semaphore_acquire_then, semaphore.share (), timeout, cancellable);
   }
 
   /** So many leases, or none: a std::vector<lease>; curator_semaphore_acquire_n(). */
   auto acquire_n (const semaphore &semaphore, guint n, detail::timeout timeout = forever,
                   GCancellable *cancellable = nullptr) const
   {
-    return await<std::vector<lease>> (curator_semaphore_acquire_then, semaphore.share (), n,
+    return await<std::vector<lease>> (curator_semaphore_acquire_n_then, semaphore.share (), n,
                                       timeout, cancellable);
   }
 

@@ -27,13 +27,13 @@ to_string (lock_kind kind) noexcept
 /** What one lock node is for: CuratorParticipantKind. Values may be added. */
 enum class participant_kind
 {
-  mutex = CURATOR_PARTICIPANT_MUTEX,
-  read = CURATOR_PARTICIPANT_READ,
-  write = CURATOR_PARTICIPANT_WRITE,
-  lease = CURATOR_PARTICIPANT_LEASE,
-  turn = CURATOR_PARTICIPANT_TURN,
-  latch = CURATOR_PARTICIPANT_LATCH,
-  other = CURATOR_PARTICIPANT_OTHER
+  mutex = CURATOR_PARTICIPANT_KIND_MUTEX,
+  read = CURATOR_PARTICIPANT_KIND_READ,
+  write = CURATOR_PARTICIPANT_KIND_WRITE,
+  lease = CURATOR_PARTICIPANT_KIND_LEASE,
+  turn = CURATOR_PARTICIPANT_KIND_TURN,
+  latch = CURATOR_PARTICIPANT_KIND_LATCH,
+  other = CURATOR_PARTICIPANT_KIND_OTHER
 };
 
 /** Name of a kind, for example "write". */

@@ -17,8 +17,8 @@ struct leader_participant
 /** Which listeners hear that a closed latch leads no more. Wraps CuratorLeaderLatchCloseMode. */
 enum class latch_close_mode
 {
-  silent = CURATOR_LEADER_LATCH_SILENT,              /**< none */
-  notify_leader = CURATOR_LEADER_LATCH_NOTIFY_LEADER /**< those of a latch that leads */
+  silent = CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT,              /**< none */
+  notify_leader = CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER /**< those of a latch that leads */
 };
 
 namespace detail

@@ -10,10 +10,10 @@ CURATOR_CPP_BEGIN
 /** States of a hold: CuratorLeaseState. */
 enum class lease_state
 {
-  held = CURATOR_LEASE_HELD,        /**< held, as a recent answer from the server proves */
-  suspect = CURATOR_LEASE_SUSPECT,  /**< the deadline approaches: begin nothing new */
-  lost = CURATOR_LEASE_LOST,        /**< no longer held: stop at once */
-  released = CURATOR_LEASE_RELEASED /**< released by this process */
+  held = CURATOR_LEASE_STATE_HELD,        /**< held, as a recent answer from the server proves */
+  suspect = CURATOR_LEASE_STATE_SUSPECT,  /**< the deadline approaches: begin nothing new */
+  lost = CURATOR_LEASE_STATE_LOST,        /**< no longer held: stop at once */
+  released = CURATOR_LEASE_STATE_RELEASED /**< released by this process */
 };
 
 /** Name of a state, for example "HELD". */

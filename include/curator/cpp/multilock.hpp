@@ -9,8 +9,8 @@ CURATOR_CPP_BEGIN
 /** The order in which a multi_lock acquires its members. */
 enum class lock_order
 {
-  sorted, /**< in byte order of their paths: callers cannot deadlock */
-  given   /**< as given, like Java; all callers must use the same order */
+  given, /**< as given, as in Java and C; all callers must use the same order */
+  sorted /**< in byte order of their paths: callers that all do so cannot deadlock */
 };
 
 /** Several locks as one: curator_multi_lock_new(). Locks all members or none, unlocks in
@@ -24,7 +24,7 @@ public:
   /** Creates a lock of mutexes, one for each path; no path twice. @throws error
    *  INVALID_ARGUMENT */
   [[nodiscard]] multi_lock (const curator::client &client, const std::vector<std::string> &paths,
-                            lock_order order = lock_order::sorted,
+                            lock_order order = lock_order::given,
                             unlock_mode mode = unlock_mode::wait)
       : recipe (make (client, paths, order), mode)
   {

@@ -62,18 +62,22 @@ public:
   }
 
   /** A custom policy: curator_retry_policy_new_custom().
-   *  @param decide  called as decide (guint retry_count, std::chrono::milliseconds elapsed); returns
+   *  @param decide  called as decide (guint retry_count, std::chrono::milliseconds elapsed, const
+   *                 error *why), where why may be nullptr; returns
    *                 std::optional<std::chrono::milliseconds>: how long to sleep before the retry,
    *                 or nothing to give up. May be called concurrently. An exception gives up */
   template <class F> static retry_policy custom (F &&decide)
   {
     using callback = std::decay_t<F>;
     return retry_policy (curator_retry_policy_new_custom (
-        [] (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms,
+        [] (guint retry_count, gint64 elapsed_ms, const GError *failed, gint64 *sleep_ms,
             gpointer data) noexcept -> gboolean {
           std::optional<span> sleep;
-          detail::shield (
-              [&] { sleep = (*static_cast<callback *> (data)) (retry_count, ms (elapsed_ms)); });
+          detail::shield ([&] {
+            const auto why = failed != nullptr ? std::optional<error> (failed) : std::nullopt;
+            sleep = (*static_cast<callback *> (data)) (retry_count, ms (elapsed_ms),
+                                                       why ? &*why : nullptr);
+          });
           *sleep_ms = sleep ? sleep->count () : 0;
           return sleep ? TRUE : FALSE;
         },
@@ -85,8 +89,8 @@ public:
   std::optional<ms> allow_retry (guint retry_count, span elapsed) const
   {
     gint64 sleep_ms = 0;
-    const gboolean again =
-        curator_retry_policy_allow_retry (object (), retry_count, elapsed.count (), &sleep_ms);
+    const gboolean again = curator_retry_policy_allow_retry (object (), retry_count,
+                                                             elapsed.count (), nullptr, &sleep_ms);
     return again ? std::optional<ms> (sleep_ms) : std::nullopt;
   }
 };

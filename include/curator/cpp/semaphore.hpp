@@ -67,6 +67,13 @@ public:
     return try_acquire_for (time, cancellable);
   }
 
+  /** Acquires @p n leases or none. @throws error  as acquire() */
+  [[nodiscard]] result<std::vector<lease>> acquire_n (guint n, limit timeout = forever,
+                                                      GCancellable *cancellable = nullptr)
+  {
+    return call<std::vector<lease>> (curator_semaphore_acquire_n, n, timeout, cancellable);
+  }
+
   /** Acquires @p n leases within a timeout, or none: then the vector is empty. */
   [[nodiscard]] result<std::vector<lease>> try_acquire_n_for (guint n, limit timeout,
                                                               GCancellable *cancellable = nullptr)
@@ -81,13 +88,22 @@ public:
     return try_acquire_n_for (n, time, cancellable);
   }
 
+  /** Acquires one lease without waiting.
+   *  @param done  called as done (lease, const error *), once: a lease and NULL, or an empty lease
+   *               and an error, which is borrowed */
+  template <class F>
+  void acquire_then (limit timeout, F &&done, GCancellable *cancellable = nullptr)
+  {
+    begin<lease> (std::forward<F> (done), curator_semaphore_acquire_then, timeout, cancellable);
+  }
+
   /** Acquires @p n leases without waiting.
    *  @param done  called as done (std::vector<lease>, const error *), once: the leases and NULL, or
    *               no leases and an error, which is borrowed */
   template <class F>
-  void acquire_then (guint n, limit timeout, F &&done, GCancellable *cancellable = nullptr)
+  void acquire_n_then (guint n, limit timeout, F &&done, GCancellable *cancellable = nullptr)
   {
-    begin<std::vector<lease>> (std::forward<F> (done), curator_semaphore_acquire_then, n, timeout,
+    begin<std::vector<lease>> (std::forward<F> (done), curator_semaphore_acquire_n_then, n, timeout,
                                cancellable);
   }
 
@@ -98,15 +114,6 @@ public:
   curator::client client () const
   {
     return curator::client (curator_client_ref (curator_semaphore_get_client (object ())));
-  }
-
-  /** Acquires one lease without waiting.
-   *  @param done  called as done (lease, const error *), once: a lease and NULL, or an empty lease
-   *               and an error, which is borrowed */
-  template <class F>
-  void acquire_one_then (limit timeout, F &&done, GCancellable *cancellable = nullptr)
-  {
-    begin<lease> (std::forward<F> (done), curator_semaphore_acquire_one_then, timeout, cancellable);
   }
 
   /** Releases all of these leases at once and waits for the server:

@@ -46,9 +46,7 @@ class limit
 public:
   template <class Rep, class Period> limit (const std::chrono::duration<Rep, Period> &time)
   {
-    constexpr gint64 century_ms = 100LL * 366 * 24 * 3600 * 1000;
-    const gint64 ms = span (time).count ();
-    ms_ = ms >= century_ms ? CURATOR_WAIT_FOREVER : std::max<gint64> (ms, 0);
+    ms_ = std::max<gint64> (span (time).count (), 0);
   }
 
   operator gint64 () const noexcept { return ms_; }

@@ -141,7 +141,7 @@ class States:
 def lease_states(source, path):
     clock = source.lease_clock()
     drawing = Drawing(900, 350, "States of a lease")
-    states = States(drawing, source.states("lease.h", "CURATOR_LEASE_"))
+    states = States(drawing, source.states("lease.h", "CURATOR_LEASE_STATE_"))
     small = {"size": 12}
     drawing.box(180, 16, 560, 156, "#f4f4f4", GRID, radius=12)
     drawing.box(24, 120, 14, 14, INK, radius=7)

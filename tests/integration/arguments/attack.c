@@ -508,6 +508,6 @@ attack_in_child (World *world, gboolean hold_mutex)
   assert_true (WIFEXITED (status));
   assert_int_equal (WEXITSTATUS (status), 0);
   assert_int_equal (curator_client_get_session_id (world->client), session);
-  assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_STATE_HELD);
   assert_true (curator_leader_latch_has_leadership (world->led));
 }

@@ -254,13 +254,14 @@ has_own_latch (const Extreme *extreme)
 }
 
 static CuratorClient *
-client_for (const Scene *scene, const Extreme *extreme, gboolean is_blocked)
+client_for (const Scene *scene, const Extreme *extreme, Obstacle obstacle)
 {
   if (is_setter (extreme))
     return client_new (fixture_server (scene->fixture));
   if (strcmp (extreme->function, "curator_client_forward_event") == 0)
     return scene->adopted;
-  return is_blocked && g_str_has_prefix (extreme->function, "curator_client_block_until_connected")
+  return obstacle != OBSTACLE_NONE
+                 && g_str_has_prefix (extreme->function, "curator_client_block_until_connected")
              ? scene->nowhere
              : scene->client;
 }
@@ -342,14 +343,26 @@ extreme_asks_only_server (const char *function)
   return FALSE;
 }
 
+/* After that a call finds no server that answers, or none. */
+static void
+enter_outage (Scene *scene, Obstacle obstacle)
+{
+  proxy_set_mode (scene->fixture->proxy,
+                  obstacle == OBSTACLE_NO_SERVER ? PROXY_REFUSE : PROXY_HOLE);
+  if (obstacle == OBSTACLE_NO_SERVER)
+    assert_soon (curator_client_get_connection_state (scene->client)
+                 == CURATOR_CONNECTION_STATE_SUSPENDED);
+}
+
 void
-scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blocked)
+scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, Obstacle obstacle)
 {
   const gboolean asks_server = extreme_asks_only_server (extreme->function);
-  const gboolean meets_holder = is_blocked && !asks_server;
+  const gboolean meets_holder = obstacle == OBSTACLE_HOLDER && !asks_server;
+  const gboolean waits = obstacle != OBSTACLE_NONE && !asks_server;
 
   stage->cancellable = g_cancellable_new ();
-  stage->client = client_for (scene, extreme, is_blocked);
+  stage->client = client_for (scene, extreme, obstacle);
   stage->lock = has_own_lock (extreme) ? mutex_new (scene->client, extreme_path (stage))
                 : meets_holder         ? scene->held_lock
                                        : scene->free_lock;
@@ -361,8 +374,8 @@ scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blo
                      : meets_holder ? scene->full_semaphore
                                     : scene->free_semaphore;
   stage->count = count_for (scene, stage, extreme);
-  stage->latch = latch_for (scene, stage, extreme, meets_holder);
-  stage->selector = selector_for (scene, extreme, meets_holder);
+  stage->latch = latch_for (scene, stage, extreme, waits);
+  stage->selector = selector_for (scene, extreme, waits);
   stage->policy = scene->policy;
   stage->driver = scene->driver;
   stage->inspection = scene->inspection;
@@ -371,14 +384,15 @@ scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blo
   stage->node = curator_lease_get_node_path (scene->lease);
   if (extreme->rule == RULE_RELEASE)
     hold (stage);
-  if (is_blocked && asks_server)
-    proxy_set_mode (scene->fixture->proxy, PROXY_HOLE);
+  if (obstacle > OBSTACLE_HOLDER || (obstacle == OBSTACLE_HOLDER && asks_server))
+    enter_outage (scene, obstacle);
 }
 
 void
 scene_leave (Scene *scene, Stage *stage, const Extreme *extreme)
 {
   proxy_set_mode (scene->fixture->proxy, PROXY_PASS);
+  assert_true (curator_client_block_until_connected (scene->client, LONG_MS, NULL, NULL));
   if (extreme->rule == RULE_RELEASE)
     let_go (stage);
   g_object_unref (stage->cancellable);

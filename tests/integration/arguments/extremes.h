@@ -17,14 +17,14 @@ typedef enum
 /* What a value from the first to the last one does; others are refused. */
 typedef enum
 {
-  RULE_WAIT,      /* a timeout: -1 and long ones wait until they are cancelled, 0 for no server */
-  RULE_RELEASE,   /* of a release: a server confirms in time, or, always with 0, the wait ends */
+  RULE_WAIT,      /* a timeout: long ones wait until they are cancelled, negative ones are 0 */
+  RULE_RELEASE,   /* of a release: nothing is held any more, whether or not a server confirms */
   RULE_SETTING,   /* the client starts and can be used; others are refused by start */
   RULE_LIMITED,   /* succeeds, and what is made can be used */
   RULE_IN_MEMORY, /* a length: there is no memory to go with others, which are left out */
   RULE_NODE_DATA, /* others are refused by the next acquire */
   RULE_REQUEST,   /* the same, of a node request */
-  RULE_MAX_HOLD,  /* and -1: none */
+  RULE_MAX_HOLD,  /* a hold ends then */
   RULE_COUNT,     /* a shared count has this value */
   RULE_VERSION,   /* sets a shared count only if it is the present one; -1 is refused */
   RULE_INDEX,     /* others are beyond the end */
@@ -100,6 +100,15 @@ void extreme_answer (Outcome *outcome, gpointer result, GDestroyNotify drop, con
 /* Waits for the answer, unless the call was refused with a critical message. */
 void extreme_await (const Extreme *extreme, Outcome *outcome);
 
+/* What is in the way of what waits. */
+typedef enum
+{
+  OBSTACLE_NONE,
+  OBSTACLE_HOLDER, /* or, for what asks only the server, one that is silent */
+  OBSTACLE_SILENT_SERVER,
+  OBSTACLE_NO_SERVER
+} Obstacle;
+
 /* The objects of all calls. */
 typedef struct _Scene Scene;
 /* The connection timeout is also that of CURATOR_WAIT_DEFAULT. */
@@ -107,6 +116,5 @@ Scene *scene_new (Fixture *fixture, int connection_timeout_ms);
 void scene_free (Scene *scene);
 /* Whether a function with a timeout waits for no other participant. */
 gboolean extreme_asks_only_server (const char *function);
-/* What waits has something in its way, if it is to. */
-void scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, gboolean is_blocked);
+void scene_enter (Scene *scene, Stage *stage, const Extreme *extreme, Obstacle obstacle);
 void scene_leave (Scene *scene, Stage *stage, const Extreme *extreme);

@@ -35,7 +35,7 @@ attack_state (Fixture *fixture, AttackState state)
     else
       attack_all (world);
     if (state == STATE_LIVE || state == STATE_FORKED)
-      assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_HELD);
+      assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_STATE_HELD);
     attack_world_free (world);
   }
   end_attacks ();
@@ -106,7 +106,8 @@ TEST (test_objects_of_another_kind)
   begin_attacks ();
   attack_with_others (world, 0, n_attack_objects + attack_n_others);
   end_attacks ();
-  assert_int_equal (curator_lease_get_state (obtain_CuratorLease (world)), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (obtain_CuratorLease (world)),
+                    CURATOR_LEASE_STATE_HELD);
   attack_world_free (world);
 }
 

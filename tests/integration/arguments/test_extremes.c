@@ -48,12 +48,21 @@ values_of (const Extreme *extreme)
                                     [VALUES_SIZE] = { G_MININT64, G_MAXINT64 } };
   const gint64 first = ends[extreme->values][0];
   const gint64 last = ends[extreme->values][1];
-  const gint64 turns[] = {
-    first,          last,         0, 1, -1, G_MAXINT32, G_MININT32, G_MAXUINT32, G_MAXINT64 / 1000,
-    extreme->first, extreme->last
-  };
+  const gint64 turns[] = { 0,
+                           first,
+                           last,
+                           1,
+                           -1,
+                           -20,
+                           G_MAXINT32,
+                           G_MININT32,
+                           G_MAXUINT32,
+                           G_MAXINT64 / 1000,
+                           extreme->first,
+                           extreme->last };
   GArray *values = g_array_new (FALSE, FALSE, sizeof (gint64));
 
+  add (values, first, last, 0);
   for (gsize i = 0; i < G_N_ELEMENTS (turns); i++)
     add_around (values, first, last, turns[i]);
   return values;
@@ -80,6 +89,7 @@ static struct
   char text[160];
   guint n_calls;
   guint n_failures;
+  int code_of_none; /* what the call failed with without any time, or -1 */
 } now;
 
 static gboolean
@@ -109,6 +119,12 @@ static gboolean
 has_code (const Outcome *outcome, CuratorError code)
 {
   return g_error_matches (outcome->error, CURATOR_ERROR, (int) code);
+}
+
+static gboolean
+was_cancelled (const Outcome *outcome)
+{
+  return g_error_matches (outcome->error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
 static gboolean
@@ -176,30 +192,52 @@ judge_limited (const Stage *stage, Outcome *outcome)
   } else if (strcmp (function, "curator_shared_count_new") == 0) {
     expect (curator_shared_count_get (outcome->result) == stage->value, "another seed", outcome);
   } else if (strcmp (function, "curator_lease_extend") == 0) {
-    expect (curator_lease_get_state (stage->lease) == CURATOR_LEASE_HELD, "shortened", outcome);
+    expect (curator_lease_get_state (stage->lease) == CURATOR_LEASE_STATE_HELD, "shortened",
+            outcome);
   }
 }
 
-/* What was refused is still held. */
+static gboolean
+is_long (gint64 timeout_ms)
+{
+  return timeout_ms > FAR_MS;
+}
+
+static gboolean
+does_not_wait (gint64 timeout_ms)
+{
+  return timeout_ms <= 0 && timeout_ms != CURATOR_WAIT_DEFAULT;
+}
+
+/* A negative timeout does what 0, which comes first, has done. */
+static void
+judge_negative (const Stage *stage, Outcome *outcome)
+{
+  const int code = outcome->error != NULL ? outcome->error->code : -1;
+
+  if (stage->value == 0)
+    now.code_of_none = code;
+  else if (does_not_wait (stage->value))
+    expect (code == now.code_of_none, "not as without any time", outcome);
+}
+
 static void
 judge_release (const Stage *stage, Outcome *outcome)
 {
   const char *function = now.extreme->function;
-  const gboolean is_held = g_str_has_prefix (function, "curator_lock_release")
-                               ? curator_lock_is_owned_by_current_thread (stage->lock)
-                           : g_str_has_prefix (function, "curator_lease_release")
-                               ? curator_lease_get_state (stage->held_lease) == CURATOR_LEASE_HELD
-                               : curator_lease_get_state (g_ptr_array_index (stage->held_leases, 0))
-                                     == CURATOR_LEASE_HELD;
+  const gboolean is_held =
+      g_str_has_prefix (function, "curator_lock_release")
+          ? curator_lock_is_owned_by_current_thread (stage->lock)
+      : g_str_has_prefix (function, "curator_lease_release")
+          ? curator_lease_get_state (stage->held_lease) == CURATOR_LEASE_STATE_HELD
+          : curator_lease_get_state (g_ptr_array_index (stage->held_leases, 0))
+                == CURATOR_LEASE_STATE_HELD;
 
-  if (!is_allowed (now.extreme, stage->value)) {
-    expect (is_refused (outcome) && is_held, "not refused", outcome);
-    return;
-  }
   expect (!is_held && is_silent ()
-              && ((outcome->succeeded && stage->value != 0)
-                  || has_code (outcome, CURATOR_ERROR_RELEASE_PENDING)),
+              && ((outcome->succeeded && !does_not_wait (stage->value))
+                  || has_code (outcome, CURATOR_ERROR_RELEASE_PENDING) || was_cancelled (outcome)),
           "a timeout", outcome);
+  judge_negative (stage, outcome);
 }
 
 static void
@@ -243,20 +281,20 @@ judge_node_data (const Stage *stage, Outcome *outcome)
 static void
 judge_max_hold (const Stage *stage, Outcome *outcome)
 {
-  if (!is_allowed (now.extreme, stage->value) && stage->value != CURATOR_WAIT_FOREVER) {
+  if (!is_allowed (now.extreme, stage->value)) {
     expect (extreme_n_criticals == 1, "not refused", outcome);
     return;
   }
   expect (is_silent (), "refused", outcome);
   g_autoptr (CuratorLease) lease =
       curator_lock_acquire_lease (stage->lock, LONG_MS, NULL, &outcome->error);
-  if (stage->value == CURATOR_WAIT_FOREVER || stage->value > FAR_MS) {
-    expect (lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_HELD, "not held",
-            outcome);
+  if (is_long (stage->value)) {
+    expect (lease != NULL && curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD,
+            "not held", outcome);
   } else {
-    expect (lease != NULL
-                ? holds_within (curator_lease_get_state (lease) == CURATOR_LEASE_LOST, LONG_MS)
-                : has_code (outcome, CURATOR_ERROR_LOCK_LOST),
+    expect (lease != NULL ? holds_within (
+                curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST, LONG_MS)
+                          : has_code (outcome, CURATOR_ERROR_LOCK_LOST),
             "held for ever", outcome);
   }
 }
@@ -328,7 +366,7 @@ judge_policy (const Stage *stage, Outcome *outcome)
       const guint count = (guint) CLAMP (numbers[i], 0, G_MAXUINT32);
       gint64 sleep_ms = -1;
       const gboolean allowed =
-          curator_retry_policy_allow_retry (outcome->result, count, numbers[k], &sleep_ms);
+          curator_retry_policy_allow_retry (outcome->result, count, numbers[k], NULL, &sleep_ms);
       expect (!allowed == !must_allow (stage, count, MAX (numbers[k], 0)), "another answer",
               outcome);
       expect (sleep_ms >= 0 && sleep_ms <= longest_sleep (stage), "another sleep", outcome);
@@ -421,15 +459,9 @@ end (Scene *scene, Stage *stage, const Extreme *extreme, Outcome *outcome)
 typedef struct
 {
   const char *name;
-  gboolean is_blocked; /* something is in the way of what waits, and a long wait is cancelled */
+  Obstacle obstacle; /* a long wait is cancelled if there is one */
   void (*judge) (const Stage *stage, Outcome *outcome);
 } Way;
-
-static gboolean
-is_long (gint64 timeout_ms)
-{
-  return timeout_ms == CURATOR_WAIT_FOREVER || timeout_ms > FAR_MS;
-}
 
 static gpointer
 cancel_soon (gpointer cancellable)
@@ -447,8 +479,8 @@ call_and_judge (Scene *scene, const Extreme *extreme, gint64 value, const Way *w
   GThread *canceller = NULL;
 
   begin (extreme, value, way->name);
-  scene_enter (scene, &stage, extreme, way->is_blocked);
-  if (way->is_blocked && is_long (value))
+  scene_enter (scene, &stage, extreme, way->obstacle);
+  if (way->obstacle != OBSTACLE_NONE && is_long (value))
     canceller = g_thread_new ("canceller", cancel_soon, stage.cancellable);
   extreme->run (&stage, &outcome);
   extreme_await (extreme, &outcome);
@@ -496,7 +528,7 @@ begin_test (Fixture *fixture, int connection_timeout_ms)
 
 TEST (test_numbers)
 {
-  const Way way = { "", FALSE, judge };
+  const Way way = { "", OBSTACLE_NONE, judge };
   Scene *scene = begin_test (fixture, LONG_MS);
 
   for (guint i = 0; i < n_extremes; i++)
@@ -519,11 +551,9 @@ is_too_late (const Outcome *outcome)
 static void
 judge_in_vain (const Stage *stage, Outcome *outcome)
 {
-  expect (!is_allowed (now.extreme, stage->value) ? is_refused (outcome)
-          : is_long (stage->value)
-              ? g_error_matches (outcome->error, G_IO_ERROR, G_IO_ERROR_CANCELLED)
-              : is_too_late (outcome),
-          "a timeout", outcome);
+  expect (is_long (stage->value) ? was_cancelled (outcome) : is_too_late (outcome), "a timeout",
+          outcome);
+  judge_negative (stage, outcome);
 }
 
 /* A short one may be too short, and none at all is. */
@@ -531,10 +561,9 @@ static void
 judge_for_nothing (const Stage *stage, Outcome *outcome)
 {
   const gboolean asks_at_once =
-      stage->value == 0 && extreme_asks_only_server (now.extreme->function);
+      does_not_wait (stage->value) && extreme_asks_only_server (now.extreme->function);
 
-  expect (!is_allowed (now.extreme, stage->value) ? is_refused (outcome)
-          : asks_at_once
+  expect (asks_at_once
               ? is_silent () && has_code (outcome, CURATOR_ERROR_NO_ANSWER)
               : is_clean_success (outcome) || (!is_long (stage->value) && is_too_late (outcome)),
           "a timeout", outcome);
@@ -542,13 +571,31 @@ judge_for_nothing (const Stage *stage, Outcome *outcome)
 
 TEST (test_timeouts)
 {
-  const Way ways[] = { { " in vain", TRUE, judge_in_vain },
-                       { " for nothing", FALSE, judge_for_nothing } };
+  const Way ways[] = { { " in vain", OBSTACLE_HOLDER, judge_in_vain },
+                       { " for nothing", OBSTACLE_NONE, judge_for_nothing } };
   Scene *scene = begin_test (fixture, HASTY_MS);
 
   for (guint i = 0; i < n_extremes; i++)
     for (gsize k = 0; extremes[i].rule == RULE_WAIT && k < G_N_ELEMENTS (ways); k++)
       for_each_value (scene, &extremes[i], call_and_judge, &ways[k]);
+  finish (scene);
+}
+
+/* The next acquire, of which the scene has some, shows that what was released is free. */
+TEST (test_timeouts_without_server)
+{
+  static const gint64 values[] = { 0, G_MININT64 + 1, G_MININT32, -20, -2, -1, 1, G_MAXINT64 - 1 };
+  static const Way ways[] = { { " of a silent server", OBSTACLE_SILENT_SERVER, judge_in_vain },
+                              { " without a server", OBSTACLE_NO_SERVER, judge_in_vain },
+                              { " of a silent server", OBSTACLE_SILENT_SERVER, judge_release },
+                              { " without a server", OBSTACLE_NO_SERVER, judge_release } };
+  Scene *scene = begin_test (fixture, HASTY_MS);
+
+  for (guint i = 0; i < n_extremes; i++)
+    for (gsize k = 0; k < G_N_ELEMENTS (ways); k++)
+      for (gsize v = 0; v < G_N_ELEMENTS (values); v++)
+        if (extremes[i].rule == (ways[k].judge == judge_release ? RULE_RELEASE : RULE_WAIT))
+          call_and_judge (scene, &extremes[i], values[v], &ways[k]);
   finish (scene);
 }
 
@@ -577,7 +624,7 @@ call_in_driver (Scene *scene, const Extreme *extreme, gint64 value, const Way *w
   Outcome *outcome = &in_driver.outcome;
 
   begin (extreme, value, "");
-  scene_enter (scene, &in_driver.stage, extreme, FALSE);
+  scene_enter (scene, &in_driver.stage, extreme, OBSTACLE_NONE);
   g_autoptr (CuratorLockDriver) driver = curator_lock_driver_new (&funcs, &in_driver, NULL);
   g_autoptr (CuratorLock) lock = curator_mutex_new_with_driver (
       in_driver.stage.client, extreme_path (&in_driver.stage), "lock-", 1, driver, &outcome->error);
@@ -612,7 +659,8 @@ typedef struct
 
 /* Gives up after a few. */
 static gboolean
-sleep_so_long (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data)
+sleep_so_long (guint retry_count, gint64 elapsed_ms, const GError *error, gint64 *sleep_ms,
+               gpointer data)
 {
   Sleeper *sleeper = data;
   g_atomic_int_inc (&sleeper->n_asked);

@@ -276,7 +276,7 @@ static gboolean
 is_lost (Stage *stage)
 {
   return stage->hold != NULL && stage->end != END_CLOSED
-         && curator_lease_get_state (stage->hold) == CURATOR_LEASE_LOST;
+         && curator_lease_get_state (stage->hold) == CURATOR_LEASE_STATE_LOST;
 }
 
 static void

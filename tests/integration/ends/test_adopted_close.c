@@ -56,7 +56,7 @@ TEST (test_nothing_stays)
   curator_client_close (client);
   /* As long as it would wait for lost answers. */
   assert_promised_ms (wait_now_ms () - begun, SESSION_MS, begun);
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_LOST);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/left/held"), 0);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/left/waited"), 1);
   assert_int_equal (raw_zk_count_children (fixture->raw, "/left/leases/leases"), 0);

@@ -103,7 +103,7 @@ TEST (test_closed_when_it_is_told)
 
   curator_client_close_then (client, on_closed, told);
   assert_int_equal (curator_client_get_connection_state (client), CURATOR_CONNECTION_STATE_LOST);
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_LOST);
   assert_not_acquired (lock, 0, CURATOR_ERROR_CLOSED);
   assert_told_elsewhere (told);
   /* The server has deleted the node before. */

@@ -425,8 +425,9 @@ end_election (Round *round, GRand *rand)
   if (leader != NULL && g_rand_boolean (rand))
     curator_leader_selector_close (leader);
   if (latch != NULL && g_rand_boolean (rand)) {
-    curator_leader_latch_close (latch, g_rand_boolean (rand) ? CURATOR_LEADER_LATCH_SILENT
-                                                             : CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+    curator_leader_latch_close (latch, g_rand_boolean (rand)
+                                           ? CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT
+                                           : CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER);
   }
   g_clear_pointer (&leader, curator_leader_selector_unref);
   g_clear_pointer (&latch, curator_leader_latch_unref);

@@ -113,7 +113,8 @@ end_client (End *end)
       zoo_set_context (end->zh, NULL);
     zookeeper_close (end->zh);
   }
-  g_assert_true (end->lease == NULL || curator_lease_get_state (end->lease) != CURATOR_LEASE_HELD);
+  g_assert_true (end->lease == NULL
+                 || curator_lease_get_state (end->lease) != CURATOR_LEASE_STATE_HELD);
 }
 
 static void
@@ -147,7 +148,7 @@ on_state (CuratorClient *client, CuratorConnectionState state, gpointer data)
 static void
 on_lease (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
-  if (state == CURATOR_LEASE_LOST)
+  if (state == CURATOR_LEASE_STATE_LOST)
     reached (data, IN_LEASE_LOST);
 }
 
@@ -387,7 +388,7 @@ TEST (test_p35_every_end)
   for (int i = 0; i < N_THREADS; i++)
     pthread_join (threads[i], NULL);
   print_message ("%d clients ended\n", shared.n);
-  assert_int_equal (curator_lease_get_state (held), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (held), CURATOR_LEASE_STATE_HELD);
   curator_lease_unref (held);
   assert_nothing_is_left (fixture, before);
 }

@@ -127,7 +127,7 @@ whole_latch (CuratorClient *client)
     return FALSE;
   g_autoptr (GPtrArray) participants =
       curator_leader_latch_get_participants (latch, LONG_MS, NULL, NULL);
-  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER);
   return participants != NULL;
 }
 

@@ -35,7 +35,7 @@ release_without_server (Fixture *fixture, const char *path, ProxyMode mode)
   assert_promised_ms (wait_now_ms () - start, CONFIRM_MS + SESSION_MS / 2, start);
   assert_curator_error (&error, CURATOR_ERROR_RELEASE_PENDING);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_RELEASED);
   assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
   assert_false (curator_lock_release (lock, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_NOT_OWNER);
@@ -121,7 +121,7 @@ release_in_an_outage (Fixture *fixture, CuratorLock *lock, const char *path, gbo
     assert_acquired (lock);
   proxy_set_mode (fixture->proxy, PROXY_REFUSE);
   start_release (lock, lease, is_heard);
-  assert_true (by_lease ? curator_lease_get_state (lease) == CURATOR_LEASE_RELEASED
+  assert_true (by_lease ? curator_lease_get_state (lease) == CURATOR_LEASE_STATE_RELEASED
                         : !curator_lock_is_acquired_in_this_process (lock));
   assert_true (raw_zk_count_children (fixture->raw, path) > 0);
   assert_int_equal (g_atomic_int_get (&told), 0);

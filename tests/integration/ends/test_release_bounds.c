@@ -72,7 +72,7 @@ static const char *const releases[] = { "curator_lock_release" THEN, "curator_le
 static gboolean
 is_released (gpointer lease)
 {
-  return curator_lease_get_state (lease) == CURATOR_LEASE_RELEASED;
+  return curator_lease_get_state (lease) == CURATOR_LEASE_STATE_RELEASED;
 }
 
 static gboolean

@@ -364,7 +364,7 @@ TEST (test_p32_children_live)
     g_atomic_int_inc (&busy.n_inherited);
     for (; i < n_children () * (kind + 1) / attack_n_lock_kinds; i++)
       take_turns (&busy, lock, world, i, &result);
-    assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_HELD);
+    assert_int_equal (curator_lease_get_state (world->lease), CURATOR_LEASE_STATE_HELD);
     /* It would be RECONNECTED after any other state. */
     assert_int_equal (curator_client_get_connection_state (world->client),
                       CURATOR_CONNECTION_STATE_CONNECTED);

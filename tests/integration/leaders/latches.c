@@ -92,7 +92,7 @@ latches_leading (const Latches *latches)
 void
 latch_free (Latch *latch)
 {
-  curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_SILENT);
+  curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   curator_leader_latch_unref (latch->latch);
   assert_soon (g_atomic_int_get (&latch->destroyed));
   g_free (latch);

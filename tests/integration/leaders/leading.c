@@ -24,7 +24,7 @@ end (Leading *leading, CuratorLease *lease, gboolean cancelled)
   if (leading->reign != NULL)
     g_atomic_int_add (&leading->reign->now, -1);
   if (cancelled) {
-    leading->held_at_cancellation = curator_lease_get_state (lease) < CURATOR_LEASE_LOST;
+    leading->held_at_cancellation = curator_lease_get_state (lease) < CURATOR_LEASE_STATE_LOST;
     g_atomic_int_inc (&leading->cancelled);
   }
   g_atomic_int_set (&leading->told, FALSE);

@@ -91,7 +91,7 @@ PAIR_TEST (test_node_disappears_after_children_are_retrieved)
   assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
   g_autoptr (Latch) other = latch_start_new (peer, PATH, "candidate-1");
   assert_children (fixture, PATH, 3, LONG_MS);
-  curator_leader_latch_close (leader->latch, CURATOR_LEADER_LATCH_SILENT);
+  curator_leader_latch_close (leader->latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   assert_children (fixture, PATH, 2, LONG_MS);
   proxy_let_go (fixture->proxy);
   latch_assert_leads (candidate);
@@ -153,7 +153,7 @@ TEST (test_proper_close_without_connection_established)
   g_autoptr (CuratorClient) client = client_new (fixture_proxy (fixture));
   assert_ok (curator_client_start (client, &error), &error);
   g_autoptr (Latch) latch = latch_start_new (client, PATH, NULL);
-  curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_SILENT);
+  curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
   assert_false (raw_zk_exists (fixture->raw, PATH)
@@ -168,7 +168,7 @@ PROXY_TEST (test_create_delete_race)
   proxy_arm (fixture->proxy, PROXY_CREATE2, 1, 1, PROXY_HOLD_REPLY);
   g_autoptr (Latch) latch = latch_start_new (client, PATH, NULL);
   assert_children (fixture, PATH, 1, LONG_MS);
-  curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+  curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER);
   proxy_let_go (fixture->proxy);
   assert_no_residue (fixture, PATH, LONG_MS);
   latch_assert_heard (latch, "");
@@ -179,7 +179,7 @@ CLIENT_TEST (test_correct_watching)
 {
   g_auto (Latches) latches = latches_start (fixture, client, PATH, 10);
   latch_assert_leads (latches.of[0]);
-  curator_leader_latch_close (latches.of[2]->latch, CURATOR_LEADER_LATCH_SILENT);
+  curator_leader_latch_close (latches.of[2]->latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   assert_children (fixture, PATH, 9, LONG_MS);
   assert_int_equal (latches_leading (&latches), 1);
   assert_true (latch_leads (latches.of[0]));
@@ -199,7 +199,7 @@ lead_once (void *client)
     g_atomic_int_inc (&n_mistakes);
   wait_ms (g_random_int_range (0, 10));
   g_atomic_int_add (&n_leading, -1);
-  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
+  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   return NULL;
 }
 
@@ -224,7 +224,7 @@ CLIENT_TEST (test_basic)
   for (int i = 0; i < 5; i++) {
     latch_assert_leads (latches.of[i]);
     assert_int_equal (latches_leading (&latches), 1);
-    curator_leader_latch_close (latches.of[i]->latch, CURATOR_LEADER_LATCH_SILENT);
+    curator_leader_latch_close (latches.of[i]->latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
     assert_false (latch_leads (latches.of[i]));
   }
   assert_no_residue (fixture, PATH, LONG_MS);
@@ -264,7 +264,8 @@ CLIENT_TEST (test_callback_notify_leader)
   CuratorLeaderLatch *latches[N_LATCHES];
   Twice twice[N_LATCHES] = { 0 };
   for (int i = 0; i < N_LATCHES; i++) {
-    twice[i].mode = i < N_SILENT ? CURATOR_LEADER_LATCH_SILENT : CURATOR_LEADER_LATCH_NOTIFY_LEADER;
+    twice[i].mode = i < N_SILENT ? CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT
+                                 : CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER;
     latches[i] = curator_leader_latch_new (client, PATH, NULL, &error);
     assert_ok (latches[i] != NULL, &error);
     curator_leader_latch_add_listener (latches[i], lead_twice, &twice[i], NULL);
@@ -291,8 +292,8 @@ CLIENT_TEST (test_callback_dont_notify)
   latch_assert_heard (leader, "+");
   g_autoptr (Latch) notified = latch_start_new (client, PATH, NULL);
   assert_children (fixture, PATH, 2, LONG_MS);
-  curator_leader_latch_close (notified->latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
-  curator_leader_latch_close (leader->latch, CURATOR_LEADER_LATCH_SILENT);
+  curator_leader_latch_close (notified->latch, CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER);
+  curator_leader_latch_close (leader->latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   assert_no_residue (fixture, PATH, LONG_MS);
   curator_client_close (client);
   latch_assert_heard (leader, "+");

@@ -28,7 +28,7 @@ on_term (CuratorLeaderLatch *latch, gboolean is_leader, gpointer data)
 
   if (is_leader) {
     if (term->closes_itself)
-      curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+      curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER);
     return;
   }
   if (g_random_int_range (0, 4) == 0)
@@ -94,7 +94,7 @@ hand_over (Fixture *fixture, CuratorClient *const clients[2], int n)
     next->latch = queue (clients[1 - i % 2], on_term, next);
     assert_children (fixture, PATH, 2, LONG_MS);
     term->next = next->latch;
-    curator_leader_latch_close (term->latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+    curator_leader_latch_close (term->latch, CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER);
     assert_false (curator_leader_latch_has_leadership (term->latch));
     /* Who drops it at once is in no greater hurry. */
     if (i % 3 == 0)
@@ -161,7 +161,7 @@ CLIENT_TEST (test_closed_by_its_listener)
     g_autoptr (CuratorLeaderLatch) last = queue (client, NULL, NULL);
     assert_children (fixture, PATH, 3, LONG_MS);
     term.next = last;
-    curator_leader_latch_close (first, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+    curator_leader_latch_close (first, CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER);
     await (last);
     assert_left_after_its_listener (fixture, &term);
     curator_leader_latch_unref (term.latch);
@@ -201,11 +201,11 @@ TEST (test_listener_that_blocks)
   g_autoptr (CuratorLeaderLatch) next = queue (other, NULL, NULL);
   assert_children (fixture, PATH, 2, LONG_MS);
   const gint64 called_ms = wait_now_ms ();
-  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER);
   assert_false (curator_leader_latch_has_leadership (latch));
   assert_null (curator_leader_latch_dup_lease (latch));
   assert_soon (g_atomic_int_get (&gate.n_entered) == 1);
-  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
+  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   curator_leader_latch_unref (latch);
   await (next);
   assert_true (wait_now_ms () - called_ms >= PATIENCE_MS);
@@ -230,7 +230,7 @@ TEST (test_context_that_nobody_iterates)
     g_autoptr (CuratorLeaderLatch) next = queue (other, NULL, NULL);
     assert_children (fixture, PATH, 2, LONG_MS);
     const gint64 called_ms = wait_now_ms ();
-    curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+    curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER);
     if (is_gone) {
       g_clear_pointer (&client, curator_client_unref); /* the latch has a reference */
       g_clear_pointer (&latch, curator_leader_latch_unref);
@@ -239,7 +239,7 @@ TEST (test_context_that_nobody_iterates)
     assert_true (wait_now_ms () - called_ms >= PATIENCE_MS);
     assert_int_equal (g_atomic_int_get (&gate.n_entered), 0);
     g_atomic_int_set (&gate.is_open, TRUE);
-    curator_leader_latch_close (next, CURATOR_LEADER_LATCH_SILENT);
+    curator_leader_latch_close (next, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
     assert_children (fixture, PATH, 0, LONG_MS);
     while (!is_gone && g_main_context_iteration (context, FALSE))
       ;
@@ -266,8 +266,8 @@ TEST (test_ends_meanwhile)
     g_autoptr (CuratorLease) lease = curator_leader_latch_dup_lease (latch);
     g_autoptr (CuratorLeaderLatch) next = queue (other, NULL, NULL);
     assert_children (fixture, PATH, 2, LONG_MS);
-    curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
-    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+    curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER);
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_HELD);
     assert_soon (g_atomic_int_get (&gate.n_entered) == 1);
     assert_int_equal (raw_zk_count_children (fixture->raw, PATH), 2);
     if (way == 0)
@@ -285,7 +285,7 @@ TEST (test_ends_meanwhile)
     curator_leader_latch_unref (latch);
     curator_client_close (client);
     assert_int_equal (g_atomic_int_get (&gate.n_left), 1);
-    curator_leader_latch_close (next, CURATOR_LEADER_LATCH_SILENT);
+    curator_leader_latch_close (next, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
     assert_children (fixture, PATH, 0, LONG_MS);
   }
 }

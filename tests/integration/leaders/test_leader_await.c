@@ -37,7 +37,7 @@ static void
 candidate_close (Candidate *candidate)
 {
   if (candidate->latch != NULL)
-    curator_leader_latch_close (candidate->latch->latch, CURATOR_LEADER_LATCH_SILENT);
+    curator_leader_latch_close (candidate->latch->latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   else
     curator_leader_selector_close (candidate->leading->selector);
 }
@@ -156,7 +156,7 @@ CLIENT_TEST (test_terms)
     token = curator_lease_get_fencing_token (lease);
     g_atomic_int_set (&leading->told, TRUE);
     assert_soon (curator_leader_selector_requeue (leading->selector));
-    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_RELEASED);
   }
 }
 
@@ -235,7 +235,7 @@ PROXY_TEST (test_late_listeners)
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   latch_assert_heard (latch, "+-+");
   curator_leader_latch_add_listener (latch->latch, note_change, heard[3], NULL);
-  curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_NOTIFY_LEADER);
+  curator_leader_latch_close (latch->latch, CURATOR_LEADER_LATCH_CLOSE_MODE_NOTIFY_LEADER);
   curator_leader_latch_add_listener (latch->latch, note_change, heard[4], NULL);
   latch_assert_heard (latch, "+-+-");
   curator_client_close (client); /* has joined the thread */

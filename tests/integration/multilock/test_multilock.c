@@ -172,7 +172,7 @@ MIXTURE_TEST (test_cancel_and_close)
 static void
 count_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 {
-  if (state == CURATOR_LEASE_LOST)
+  if (state == CURATOR_LEASE_STATE_LOST)
     g_atomic_int_inc ((int *) user_data);
 }
 
@@ -186,7 +186,7 @@ MIXTURE_TEST (test_lease_of_a_mixture)
   assert_true (g_str_has_prefix (curator_lease_get_node_path (lease), BASE "/mutex/"));
   assert_true (curator_lease_get_fencing_token (lease) > 0);
   assert_int_equal (curator_lease_get_session_id (lease), curator_client_get_session_id (client));
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_HELD);
   assert_true (curator_lease_get_remaining_ms (lease) > 0);
   G_GNUC_UNUSED g_autoptr (GBytes) data = data_of (lease);
   curator_lease_add_listener (lease, count_lost, &lost, NULL);
@@ -195,7 +195,7 @@ MIXTURE_TEST (test_lease_of_a_mixture)
   /* Two of the members belong to the other client, whose session expires. */
   fixture_expire (fixture);
   assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
-  assert_lease_state (lease, CURATOR_LEASE_LOST, LONG_MS);
+  assert_lease_state (lease, CURATOR_LEASE_STATE_LOST, LONG_MS);
   assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
   assert_counter (&lost, 1, LONG_MS);
   assert_children (fixture, BASE "/mutex", 1, LONG_MS);
@@ -217,7 +217,7 @@ MIXTURE_TEST (test_expiry_of_some_members)
       curator_lock_get_participant_nodes (mixture->whole, CURATOR_WAIT_DEFAULT, NULL, &error));
   assert_curator_error (&error, CURATOR_ERROR_UNSUPPORTED);
   fixture_expire (fixture);
-  assert_lease_state (held_lease (mixture->inner_mutex), CURATOR_LEASE_LOST, LONG_MS);
+  assert_lease_state (held_lease (mixture->inner_mutex), CURATOR_LEASE_STATE_LOST, LONG_MS);
   assert_false (curator_lock_is_acquired_in_this_process (mixture->whole));
   assert_false (curator_lock_is_owned_by_current_thread (mixture->whole));
   assert_true (curator_lock_is_owned_by_current_thread (mixture->mutex));

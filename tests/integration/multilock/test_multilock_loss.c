@@ -142,7 +142,7 @@ lose_and_grant (Fixture *fixture, int lost, int waited, Loss loss, Shape shape, 
   } else {
     taking_assert_granted (taking);
     CuratorLease *lease = taking_lease (taking, 0);
-    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_HELD);
     assert_true (curator_lease_get_remaining_ms (lease) > 0);
     assert_all_nodes (fixture, &locks, 1);
     taking_give_back (taking);

@@ -353,7 +353,7 @@ run_latch (FrameRun *run)
   require_ok (run, curator_leader_latch_start (ours, &error), &error);
   require (run, wait_children (run, "latch", 2));
   require (run, !curator_leader_latch_has_leadership (ours));
-  curator_leader_latch_close (first, CURATOR_LEADER_LATCH_SILENT);
+  curator_leader_latch_close (first, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   require_ok (run, latch_leads (ours, &error), &error);
   g_autoptr (GPtrArray) participants =
       curator_leader_latch_get_participants (ours, LONG_MS, NULL, &error);
@@ -364,7 +364,7 @@ run_latch (FrameRun *run)
   require_ok (run, curator_leader_latch_start (last, &error), &error);
   require (run, wait_children (run, "latch", 2));
   require (run, !curator_leader_latch_has_leadership (last));
-  curator_leader_latch_close (ours, CURATOR_LEADER_LATCH_SILENT);
+  curator_leader_latch_close (ours, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   require_ok (run, latch_leads (last, &error), &error);
 }
 

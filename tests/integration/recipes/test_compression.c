@@ -113,7 +113,7 @@ TEST (test_leader_id)
   assert_ok (all != NULL, &error);
   assert_int_equal (all->len, 1);
   assert_string_equal (curator_leader_participant_get_id (g_ptr_array_index (all, 0)), "me");
-  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_SILENT);
+  curator_leader_latch_close (latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
 }
 
 /* The lost reply of a create, with the payload that tells whose node it is. */

@@ -44,7 +44,7 @@ assert_is_held (CuratorLease *lease, CuratorClient *client, const char *path)
   assert_true (curator_lease_get_fencing_token (lease) > 0);
   assert_int_equal (curator_lease_get_session_id (lease), curator_client_get_session_id (client));
   G_GNUC_UNUSED g_autoptr (GBytes) data = data_of (lease);
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_HELD);
   assert_true (curator_lease_get_remaining_ms (lease) > 0);
 }
 
@@ -69,8 +69,8 @@ CLIENT_TEST (test_every_kind)
     assert_true ((theirs != NULL) == (kinds[i] == semaphore_mutex_new));
     assert_released (lock);
     assert_null (curator_lock_dup_lease (lock));
-    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
-    assert_int_equal (curator_lease_get_state (again), CURATOR_LEASE_RELEASED);
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_RELEASED);
+    assert_int_equal (curator_lease_get_state (again), CURATOR_LEASE_STATE_RELEASED);
     assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
   }
 }
@@ -86,7 +86,7 @@ count_states (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 CLIENT_TEST (test_each_copy_is_told)
 {
   g_autoptr (CuratorLock) lock = nested (client, BASE "/copies");
-  int counts[3][CURATOR_LEASE_RELEASED + 1] = { { 0 } };
+  int counts[3][CURATOR_LEASE_STATE_RELEASED + 1] = { { 0 } };
   CuratorLease *copies[3];
 
   assert_acquired (lock);
@@ -96,11 +96,11 @@ CLIENT_TEST (test_each_copy_is_told)
   }
   g_clear_pointer (&copies[1], curator_lease_unref);
   assert_int_equal (raw_zk_delete (fixture->raw, curator_lease_get_node_path (copies[0])), 0);
-  assert_counter (&counts[0][CURATOR_LEASE_LOST], 1, LONG_MS);
-  assert_counter (&counts[2][CURATOR_LEASE_LOST], 1, LONG_MS);
-  assert_int_equal (counts[1][CURATOR_LEASE_LOST], 0);
+  assert_counter (&counts[0][CURATOR_LEASE_STATE_LOST], 1, LONG_MS);
+  assert_counter (&counts[2][CURATOR_LEASE_STATE_LOST], 1, LONG_MS);
+  assert_int_equal (counts[1][CURATOR_LEASE_STATE_LOST], 0);
   g_autoptr (CuratorLease) lost = curator_lock_dup_lease (lock);
-  assert_int_equal (curator_lease_get_state (lost), CURATOR_LEASE_LOST);
+  assert_int_equal (curator_lease_get_state (lost), CURATOR_LEASE_STATE_LOST);
   curator_lease_unref (copies[0]);
   curator_lease_unref (copies[2]);
   assert_released (lock);
@@ -113,26 +113,26 @@ CLIENT_TEST (test_partly_released)
   g_autoptr (CuratorLock) a = mutex_new (client, BASE "/part-a");
   g_autoptr (CuratorLock) b = mutex_new (client, BASE "/part-b");
   g_autoptr (CuratorLock) both = curator_multi_lock_new ((CuratorLock *const[]){ a, b }, 2);
-  int counts[CURATOR_LEASE_RELEASED + 1] = { 0 };
+  int counts[CURATOR_LEASE_STATE_RELEASED + 1] = { 0 };
 
   assert_acquired (both);
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (both);
   curator_lease_add_listener (lease, count_states, counts, NULL);
   assert_released (b);
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_SUSPECT);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_SUSPECT);
   assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
-  assert_counter (&counts[CURATOR_LEASE_SUSPECT], 1, LONG_MS);
+  assert_counter (&counts[CURATOR_LEASE_STATE_SUSPECT], 1, LONG_MS);
   assert_null (curator_lock_dup_lease (both));
   assert_released (a);
-  assert_counter (&counts[CURATOR_LEASE_RELEASED], 1, LONG_MS);
+  assert_counter (&counts[CURATOR_LEASE_STATE_RELEASED], 1, LONG_MS);
 
   /* Released as a whole: RELEASED is the only change. */
   g_autoptr (CuratorLease) whole = lease_of (both);
-  int wholly[CURATOR_LEASE_RELEASED + 1] = { 0 };
+  int wholly[CURATOR_LEASE_STATE_RELEASED + 1] = { 0 };
   curator_lease_add_listener (whole, count_states, wholly, NULL);
   assert_ok (curator_lease_release (whole, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
-  assert_counter (&wholly[CURATOR_LEASE_RELEASED], 1, LONG_MS);
-  assert_int_equal (wholly[CURATOR_LEASE_SUSPECT], 0);
+  assert_counter (&wholly[CURATOR_LEASE_STATE_RELEASED], 1, LONG_MS);
+  assert_int_equal (wholly[CURATOR_LEASE_STATE_SUSPECT], 0);
 }
 
 /* Why a hold is over. */
@@ -157,7 +157,7 @@ hold_until_over (Fixture *fixture, CuratorLock *lock, Reason reason)
   else if (reason == DELETED)
     raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease));
   assert_soon (curator_lease_get_state (lease)
-               == (reason == RELEASED ? CURATOR_LEASE_RELEASED : CURATOR_LEASE_LOST));
+               == (reason == RELEASED ? CURATOR_LEASE_STATE_RELEASED : CURATOR_LEASE_STATE_LOST));
 }
 
 /* Such a hold is no hold: not owned, and not to be entered again before it is released. */

@@ -239,7 +239,7 @@ close_client (Case *it)
   assert_ends (first, CURATOR_ERROR, CURATOR_ERROR_CLOSED);
   assert_ends (second, CURATOR_ERROR, CURATOR_ERROR_CLOSED);
   assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
-  assert_int_equal (curator_lease_get_state (taking_lease (held, 0)), CURATOR_LEASE_LOST);
+  assert_int_equal (curator_lease_get_state (taking_lease (held, 0)), CURATOR_LEASE_STATE_LOST);
   g_autoptr (Taking) after = start (it, it->client, own, 1000, NULL);
   assert_ends (after, CURATOR_ERROR, CURATOR_ERROR_CLOSED);
   assert_all_gone (&mine);
@@ -252,7 +252,7 @@ KIND_TEST (test_p35_close_wakes_and_frees, close_client)
 static void
 count_released (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 {
-  if (state == CURATOR_LEASE_RELEASED)
+  if (state == CURATOR_LEASE_STATE_RELEASED)
     g_atomic_int_inc ((int *) user_data);
 }
 
@@ -277,14 +277,14 @@ release_elsewhere (Case *it)
     struct pollfd pfd = { .fd = curator_lease_get_fd (lease), .events = POLLIN };
     assert_true (curator_lease_get_fencing_token (lease) > token);
     token = curator_lease_get_fencing_token (lease);
-    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_HELD);
     assert_true (curator_lease_get_remaining_ms (lease) > 0);
     curator_lease_add_listener (lease, count_released, &told, NULL);
     assert_int_equal (poll (&pfd, 1, 0), 0);
     assert_non_null (g_thread_join (g_thread_new ("release", release_it, lease)));
     assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
     assert_counter (&told, 1, LONG_MS);
-    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_RELEASED);
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_RELEASED);
     assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   }
   assert_all_gone (it);
@@ -332,11 +332,11 @@ expire_holder (Case *it)
   taking_assert_granted (waiter);
   assert_true (curator_lease_get_fencing_token (taking_lease (waiter, 0))
                > curator_lease_get_fencing_token (taking_lease (held, 0)));
-  assert_lease_state (taking_lease (held, 0), CURATOR_LEASE_LOST, LONG_MS);
+  assert_lease_state (taking_lease (held, 0), CURATOR_LEASE_STATE_LOST, LONG_MS);
   taking_give_back (held);
   assert_owned (it, it->peer, waiter);
   assert_one_holds (it);
-  assert_int_equal (curator_lease_get_state (taking_lease (waiter, 0)), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (taking_lease (waiter, 0)), CURATOR_LEASE_STATE_HELD);
   give_all_back (it, waiter);
 }
 
@@ -452,7 +452,7 @@ delete_node (Case *it)
   assert_queued (it, it->peer, 1);
   assert_int_equal (
       raw_zk_delete (it->fixture->raw, curator_lease_get_node_path (taking_lease (held, 0))), ZOK);
-  assert_lease_state (taking_lease (held, 0), CURATOR_LEASE_LOST, SETTLE_MS);
+  assert_lease_state (taking_lease (held, 0), CURATOR_LEASE_STATE_LOST, SETTLE_MS);
   if (it->kind->n_leases == 1 && !is_multi (it)) /* others hold more nodes */
     taking_assert_granted (waiter);
   taking_give_back (held);

@@ -47,7 +47,8 @@ PROXY_TEST (test_p29_not_confused_within_a_session)
     assert_true (taking_wait (other, LONG_MS));
     assert_null (other->leases);
     assert_true (raw_zk_exists (fixture->raw, PATH));
-    assert_lease_state (held_lease (first), CURATOR_LEASE_HELD, LONG_MS); /* connected again */
+    assert_lease_state (held_lease (first), CURATOR_LEASE_STATE_HELD,
+                        LONG_MS); /* connected again */
   }
   assert_released (first);
   assert_no_residue (fixture, "/fixed", SETTLE_MS);
@@ -66,7 +67,7 @@ PAIR_TEST (test_p29_node_of_the_next_holder)
   proxy_set_mode (fixture->proxy, PROXY_PASS);
   wait_ms (300);
   assert_int_equal (raw_zk_owner (fixture->raw, PATH), curator_client_get_session_id (peer));
-  assert_int_equal (curator_lease_get_state (held_lease (theirs)), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (held_lease (theirs)), CURATOR_LEASE_STATE_HELD);
   assert_released (theirs);
   assert_no_residue (fixture, "/fixed", SETTLE_MS);
 }

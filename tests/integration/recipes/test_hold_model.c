@@ -109,7 +109,7 @@ pair_finish (Pair *pair, const char *what)
   print_message ("%s: LOST %d ms before the next grant\n", what,
                  (int) (pair->next->returned_ms - lost_ms));
   assert_true (lost_ms < pair->next->returned_ms);
-  assert_int_equal (curator_lease_get_state (pair->lease), CURATOR_LEASE_LOST);
+  assert_int_equal (curator_lease_get_state (pair->lease), CURATOR_LEASE_STATE_LOST);
   taking_free (pair->next);
   curator_lease_unref (pair->lease);
   curator_client_close (pair->client);
@@ -223,7 +223,7 @@ TEST (test_node_is_taken_by_another)
     worst_ms = MAX (worst_ms, both_ms);
     /* A heartbeat, and as much for a busy machine and the reconnect. */
     assert_promised_ms (both_ms, 2 * BEAT_MS - 1, lost_ms - both_ms);
-    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_LOST);
     assert_true (curator_lease_get_remaining_ms (taking_lease (next, 0)) > 0);
     taking_give_back (next);
   }
@@ -246,7 +246,7 @@ replace_watched_node (Fixture *fixture, CuratorLock *lock, CuratorLock *other)
   g_autoptr (Taking) next = taking_start_lock (other, CURATOR_WAIT_FOREVER, NULL);
   assert_children (fixture, "/model/watched", 2, LONG_MS);
   assert_int_equal (raw_zk_replace (fixture->raw, node, NULL, ZOO_PERSISTENT, NULL), ZOK);
-  assert_lease_state (lease, CURATOR_LEASE_LOST, HOLD_MS);
+  assert_lease_state (lease, CURATOR_LEASE_STATE_LOST, HOLD_MS);
   raw_zk_delete (fixture->raw, node); /* the holder may have done that */
   assert_true (taking_wait (next, LONG_MS));
   taking_give_back (next);
@@ -288,7 +288,7 @@ cut_off (Fixture *fixture, gboolean holding, const char *expected)
   g_autofree char *told = state_log_to_string (log);
   assert_string_equal (told, expected);
   assert_int_equal (curator_lease_get_state (lease),
-                    holding ? CURATOR_LEASE_LOST : CURATOR_LEASE_RELEASED);
+                    holding ? CURATOR_LEASE_STATE_LOST : CURATOR_LEASE_STATE_RELEASED);
   curator_client_close (client);
 }
 
@@ -330,11 +330,11 @@ hold_unreadable (Fixture *fixture, int n_others)
   assert_true (curator_lease_get_remaining_ms (lease) > 0);
   const gint64 deleted_ms = wait_now_ms ();
   assert_int_equal (raw_zk_delete (fixture->raw, node), ZOK);
-  assert_lease_state (lease, CURATOR_LEASE_LOST, LONG_MS);
+  assert_lease_state (lease, CURATOR_LEASE_STATE_LOST, LONG_MS);
   /* A heartbeat, and as much for a busy machine. */
   assert_promised_ms (wait_now_ms () - deleted_ms, 2 * BEAT_MS, deleted_ms);
   for (guint i = 0; i < others->len; i++)
-    assert_int_equal (curator_lease_get_state (others->pdata[i]), CURATOR_LEASE_HELD);
+    assert_int_equal (curator_lease_get_state (others->pdata[i]), CURATOR_LEASE_STATE_HELD);
   curator_client_close (client); /* no listener runs afterwards */
 }
 
@@ -359,7 +359,7 @@ TEST (test_heartbeat_shorter_than_the_round_trip)
     g_autoptr (CuratorLease) lease = lease_of (lock);
     const guint id = curator_lease_add_listener (lease, count_state, &n_changes, NULL);
     wait_ms (i % 10 == 0 ? 500 : 0);
-    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_HELD);
+    assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_HELD);
     curator_lease_remove_listener (lease, id);
     assert_true (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
   }

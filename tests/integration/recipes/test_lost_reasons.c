@@ -26,7 +26,7 @@ typedef struct
 static void
 on_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
-  if (state == CURATOR_LEASE_LOST)
+  if (state == CURATOR_LEASE_STATE_LOST)
     g_atomic_int_set (&((Hold *) data)->told, curator_lease_get_lost_reason (lease));
 }
 
@@ -129,7 +129,7 @@ assert_lost (Holder *holder, CuratorLostReason reason)
 {
   for (guint i = 0; i < holder->holds->len; i++) {
     Hold *hold = holder->holds->pdata[i];
-    assert_soon (curator_lease_get_state (hold->lease) == CURATOR_LEASE_LOST);
+    assert_soon (curator_lease_get_state (hold->lease) == CURATOR_LEASE_STATE_LOST);
     if (curator_lease_get_lost_reason (hold->lease) != reason)
       fail_msg ("hold %u: %s", i,
                 curator_lost_reason_to_string (curator_lease_get_lost_reason (hold->lease)));
@@ -173,7 +173,7 @@ TEST (test_clock_seen_by_the_getter)
   proxy_set_mode (fixture->proxy, PROXY_HOLE);
   assert_soon (curator_lease_get_lost_reason (lease) != CURATOR_LOST_REASON_NONE);
   assert_int_equal (curator_lease_get_lost_reason (lease), CURATOR_LOST_REASON_CLOCK);
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_LOST);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
 }
 
@@ -212,7 +212,7 @@ TEST (test_the_first_end_counts)
       assert_ok (curator_lease_release (lease, LONG_MS, NULL, &error), &error);
     else
       raw_zk_delete (fixture->raw, curator_lease_get_node_path (lease));
-    assert_soon (curator_lease_get_state (lease) >= CURATOR_LEASE_LOST);
+    assert_soon (curator_lease_get_state (lease) >= CURATOR_LEASE_STATE_LOST);
   }
   curator_client_close (holder.client);
   for (guint i = 0; i < holder.holds->len; i++)

@@ -36,7 +36,7 @@ PAIR_TEST (test_one_call_per_write)
   wait_ms (QUIET_MS);
   assert_true (g_atomic_int_get (&ear.asked) <= 20);
   /* Only a request: the hold does not change. */
-  assert_int_equal (curator_lease_get_state (taking_lease (held, 0)), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (taking_lease (held, 0)), CURATOR_LEASE_STATE_HELD);
   taking_give_back (held);
   ask_back (peer, node);
   assert_no_residue (fixture, PATH, LONG_MS);

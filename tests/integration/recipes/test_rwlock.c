@@ -135,7 +135,7 @@ SIDES_TEST (test_readers_pass_when_the_writer_leaves, fixture_server)
   assert_true (taking_wait (writer, LONG_MS));
   assert_curator_error (&writer->error, CURATOR_ERROR_TIMED_OUT);
   taking_assert_granted (behind);
-  assert_int_equal (curator_lease_get_state (taking_lease (reader, 0)), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (taking_lease (reader, 0)), CURATOR_LEASE_STATE_HELD);
   taking_give_back (reader);
   taking_give_back (behind);
   assert_no_residue (fixture, PATH, LONG_MS);
@@ -184,7 +184,7 @@ SIDES_TEST (test_p23_session_ends_before_the_downgrade, fixture_proxy)
   assert_non_null (error);
   g_clear_error (&error);
   proxy_set_mode (fixture->proxy, PROXY_PASS);
-  assert_lease_state (held_lease (write), CURATOR_LEASE_LOST, LONG_MS);
+  assert_lease_state (held_lease (write), CURATOR_LEASE_STATE_LOST, LONG_MS);
   assert_released (write);
   taking_give_back (next);
   assert_no_residue (fixture, PATH, LONG_MS);

@@ -109,7 +109,7 @@ PAIR_TEST (test_p30_turn_delete_lost)
   assert_ok (lease != NULL, &error);
   assert_true (proxy_wait_fired (fixture->proxy, 1, LONG_MS));
   g_autoptr (Taking) other = taking_of (theirs, 1);
-  assert_lease_state (lease, CURATOR_LEASE_HELD, LONG_MS); /* connected again */
+  assert_lease_state (lease, CURATOR_LEASE_STATE_HELD, LONG_MS); /* connected again */
   assert_children (fixture, "/semaphore/turn/leases", 2, LONG_MS);
   assert_ok (curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
   taking_give_back (other);

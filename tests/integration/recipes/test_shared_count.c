@@ -281,7 +281,8 @@ PAIR_TEST (test_p30_resize_while_running)
   assert_value (count, 1);
   assert_int_equal (curator_semaphore_get_max_leases (semaphore), 1);
   for (int i = 0; i < 3; i++) {
-    assert_int_equal (curator_lease_get_state (taking_lease (takings[i], 0)), CURATOR_LEASE_HELD);
+    assert_int_equal (curator_lease_get_state (taking_lease (takings[i], 0)),
+                      CURATOR_LEASE_STATE_HELD);
     taking_assert_waits (takings[3]);
     taking_give_back (takings[i]);
   }

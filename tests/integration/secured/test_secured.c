@@ -273,7 +273,7 @@ TEST (test_hold_survives_a_restart)
     assert_true (zk_server_restart (secured->server));
     assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
     assert_int_equal (curator_client_get_session_id (client), session);
-    assert_int_not_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+    assert_int_not_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_LOST);
     assert_released (lock);
     lock_once (client, path);
     curator_client_close (client);
@@ -447,7 +447,7 @@ TEST (test_strangers_are_turned_away)
     assert_turned_away (port, curator_client_get_session_id (client), fill);
   }
   assert_ended (silent);
-  assert_int_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_HELD);
+  assert_int_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_STATE_HELD);
   assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_SUSPENDED), 0);
   assert_released (lock);
 }
@@ -540,7 +540,7 @@ TEST (test_flood_of_another_user)
   }
   assert_int_equal (state_log_count (log, CURATOR_CONNECTION_STATE_LOST), 0);
   assert_int_equal (curator_client_get_session_id (client), session);
-  assert_int_not_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_LOST);
+  assert_int_not_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_STATE_LOST);
   assert_released (lock);
 }
 

@@ -213,7 +213,7 @@ try_break (Meeting *meeting)
 {
   int rc = raw_zk_delete (meeting->raw, curator_lease_get_node_path (meeting->lease));
   if (rc == ZOK) {
-    assert_lease_state (meeting->lease, CURATOR_LEASE_LOST, LONG_MS);
+    assert_lease_state (meeting->lease, CURATOR_LEASE_STATE_LOST, LONG_MS);
     hold_again (meeting);
   }
   return rc == ZOK ? 'y' : rc == ZNOAUTH ? '-' : '?';

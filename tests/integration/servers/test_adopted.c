@@ -110,7 +110,7 @@ TEST (test_duplicate_events)
 
   proxy_cut (fixture->proxy);
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
-  assert_int_not_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_LOST);
+  assert_int_not_equal (curator_lease_get_state (held_lease (lock)), CURATOR_LEASE_STATE_LOST);
   assert_int_equal (curator_client_get_session_id (client), program_session (program));
   assert_released (lock);
   contender_assert_granted (waiter);
@@ -137,7 +137,7 @@ TEST (test_expiry)
 
   assert_int_equal (fixture_expire (fixture), before);
   assert_true (program_wait_expired (program, LONG_MS));
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_LOST);
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
   assert_released (lock);
   program_open_again (program, fixture_proxy (fixture));
@@ -193,7 +193,7 @@ TEST (test_exchange)
   g_autoptr (CuratorLease) lease = curator_lock_dup_lease (lock);
 
   assert_ok (curator_client_set_zhandle (client, second->zh, &error), &error);
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_LOST);
   assert_released (lock);
   assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);
   assert_int_equal (curator_client_get_session_id (client), program_session (second));
@@ -225,7 +225,7 @@ TEST (test_session_outlives_our_clock)
 
   zk_server_kill (brief->server);
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_LOST);
   assert_true (zk_server_relaunch (brief->server));
   assert_true (zk_server_wait_serving (brief->server, LONG_MS));
   assert_ok (curator_client_block_until_connected (client, LONG_MS, NULL, &error), &error);

@@ -89,7 +89,7 @@ TEST (test_p27_new_session_unannounced)
   proxy_forget_sessions (fixture->proxy, TRUE);
   proxy_cut (fixture->proxy);
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_LOST, 1, LONG_MS));
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_LOST);
   assert_true (state_log_wait (log, CURATOR_CONNECTION_STATE_RECONNECTED, 1, LONG_MS));
   assert_int_not_equal (curator_client_get_session_id (client), before);
   proxy_forget_sessions (fixture->proxy, FALSE);
@@ -102,7 +102,7 @@ TEST (test_p27_new_session_unannounced)
 static void
 count_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 {
-  if (state == CURATOR_LEASE_LOST)
+  if (state == CURATOR_LEASE_STATE_LOST)
     g_atomic_int_inc ((int *) user_data);
 }
 
@@ -125,7 +125,7 @@ TEST (test_p23_holder_is_notified)
 
   fixture_expire (fixture);
   assert_int_equal (poll (&pfd, 1, LONG_MS), 1);
-  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_LOST);
+  assert_int_equal (curator_lease_get_state (lease), CURATOR_LEASE_STATE_LOST);
   assert_int_equal (curator_lease_get_remaining_ms (lease), 0);
   assert_soon (g_atomic_int_get (&told) > 0);
   assert_false (curator_lock_is_owned_by_current_thread (lock));
@@ -201,7 +201,7 @@ TEST (test_lost_by_own_clock)
 
   zk_server_freeze (fixture->server);
   gint64 frozen_ms = wait_now_ms ();
-  assert_soon (curator_lease_get_state (lease) == CURATOR_LEASE_LOST);
+  assert_soon (curator_lease_get_state (lease) == CURATOR_LEASE_STATE_LOST);
   gint64 took = wait_now_ms () - frozen_ms;
   /* lease.h: no holder believes for longer than its session lives. */
   assert_promised_ms (took, timeout - 1, frozen_ms);

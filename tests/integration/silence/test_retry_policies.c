@@ -10,6 +10,7 @@ typedef struct
   CuratorLock *lock;
   gboolean closes;
   int asked;
+  int told; /* that the connection was lost */
 } Policy;
 
 static void
@@ -58,10 +59,12 @@ call_all (Policy *policy)
 }
 
 static gboolean
-ask (guint retry_count, gint64 elapsed_ms, gint64 *sleep_ms, gpointer data)
+ask (guint retry_count, gint64 elapsed_ms, const GError *error, gint64 *sleep_ms, gpointer data)
 {
   Policy *policy = data;
   call_all (policy);
+  if (g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_CONNECTION_LOST))
+    g_atomic_int_inc (&policy->told);
   g_atomic_int_inc (&policy->asked);
   *sleep_ms = 10;
   if (policy->closes)
@@ -123,6 +126,7 @@ TEST (test_policies_may_call_the_library)
     lose_a_reply (fixture, (Way) way);
     assert_ok (go_the_way ((Way) way, &policy, LONG_MS, &error), &error);
     assert_true (g_atomic_int_get (&policy.asked) > 0);
+    assert_int_equal (policy.told, policy.asked);
     curator_client_close (client);
     curator_lock_unref (policy.lock);
   }

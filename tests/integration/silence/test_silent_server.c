@@ -61,7 +61,7 @@ assert_survived (Holder *holders, int n, int times)
     assert_true (state_log_wait (holders[i].log, CURATOR_CONNECTION_STATE_RECONNECTED, times,
                                  MAX_SESSION_MS));
     assert_int_equal (state_log_count (holders[i].log, CURATOR_CONNECTION_STATE_LOST), 0);
-    assert_soon (curator_lease_get_state (holders[i].lease) == CURATOR_LEASE_HELD);
+    assert_soon (curator_lease_get_state (holders[i].lease) == CURATOR_LEASE_STATE_HELD);
   }
 }
 

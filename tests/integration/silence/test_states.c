@@ -113,7 +113,8 @@ TEST (test_fates_of_a_connection)
     /* A server that comes back may still know the session. */
     if (!loses || fates[i].strike == expire)
       assert_int_equal (curator_client_get_session_id (client) != session, loses);
-    assert_int_equal (curator_lease_get_state (held_lease (lock)) == CURATOR_LEASE_LOST, loses);
+    assert_int_equal (curator_lease_get_state (held_lease (lock)) == CURATOR_LEASE_STATE_LOST,
+                      loses);
     assert_released (lock);
     assert_acquired (lock);
     assert_released (lock);

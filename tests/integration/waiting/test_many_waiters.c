@@ -603,7 +603,7 @@ TEST (test_the_clock_and_a_reentry_take_no_mutex)
 
   curator_client_lock (client);
   const gboolean is_good = curator_lease_get_remaining_ms (lease) > 0
-                           && curator_lease_get_state (lease) == CURATOR_LEASE_HELD
+                           && curator_lease_get_state (lease) == CURATOR_LEASE_STATE_HELD
                            && curator_lock_acquire (lock, LONG_MS, NULL, NULL);
   curator_client_unlock (client);
   assert_true (is_good);

@@ -177,8 +177,9 @@ static char *
 still_held (Held *held)
 {
   Cell *cell = held->cell;
-  CELL_CHECK (holds_within (curator_lease_get_state (held->lease) == CURATOR_LEASE_HELD, LONG_MS),
-              NULL);
+  CELL_CHECK (
+      holds_within (curator_lease_get_state (held->lease) == CURATOR_LEASE_STATE_HELD, LONG_MS),
+      NULL);
   CELL_CHECK (curator_client_get_session_id (cell->client) == held->session, NULL);
   CELL_CHECK (!peer_has (cell->peer, "ACQUIRED waiter"), NULL);
   CELL_CHECK (!peer_has (cell->peer, "STATE LOST"), NULL);

@@ -82,7 +82,8 @@ kind_get_count (const CuratorParticipant *one)
   const char *mark = length > 0 ? g_strrstr_len (data, (gssize) length, COUNT_MARK) : NULL;
   guint64 count = 0;
 
-  if (mark == NULL || (kind != CURATOR_PARTICIPANT_LEASE && kind != CURATOR_PARTICIPANT_TURN))
+  if (mark == NULL
+      || (kind != CURATOR_PARTICIPANT_KIND_LEASE && kind != CURATOR_PARTICIPANT_KIND_TURN))
     return 0;
   mark += strlen (COUNT_MARK);
   g_autofree char *digits = g_strndup (mark, (gsize) (data + length - mark));

@@ -10,7 +10,7 @@
 #include <zookeeper/zookeeper_version.h>
 
 static const Options DEFAULTS = { .session_timeout_ms = 15000,
-                                  .wait_ms = -1,
+                                  .wait_ms = CURATOR_WAIT_FOREVER,
                                   .conflict_code = 1,
                                   .kill_after_ms = 2000,
                                   .top.interval_ms = 1000,

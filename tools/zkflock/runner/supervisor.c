@@ -111,7 +111,7 @@ note_left (Supervisor *self, gint64 left_ms)
 static gint64
 remaining_ms (Supervisor *self)
 {
-  return curator_lease_get_state (self->job->lease) == CURATOR_LEASE_LOST
+  return curator_lease_get_state (self->job->lease) == CURATOR_LEASE_STATE_LOST
              ? 0
              : curator_lease_get_remaining_ms (self->job->lease);
 }
@@ -162,12 +162,12 @@ react_to_doubt (Supervisor *self, gint64 left_ms)
 {
   const OnSuspend what = self->job->options->on_suspend;
   const CuratorLeaseState state = curator_lease_get_state (self->job->lease);
-  const gboolean in_doubt = state == CURATOR_LEASE_SUSPECT || left_ms <= self->moments.doubt;
+  const gboolean in_doubt = state == CURATOR_LEASE_STATE_SUSPECT || left_ms <= self->moments.doubt;
 
   if (in_doubt && what == ON_SUSPEND_PAUSE && !self->paused && !self->asked_for_loss) {
     print_verbose (self->job->options, "the hold is in doubt: the command is stopped");
     pause_group (self, TRUE);
-  } else if (!in_doubt && state == CURATOR_LEASE_HELD && self->paused) {
+  } else if (!in_doubt && state == CURATOR_LEASE_STATE_HELD && self->paused) {
     print_verbose (self->job->options, "the hold is proven again: the command continues");
     pause_group (self, FALSE);
   } else if (in_doubt && what == ON_SUSPEND_KILL && self->kill_at_us == 0) {

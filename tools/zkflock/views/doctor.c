@@ -51,7 +51,7 @@ check_numbers (Doctor *doctor, const CuratorInspection *lock)
     const gint64 next = curator_inspection_get_next_number (lock);
     g_autofree char *node = who_node_path (one);
 
-    if (curator_participant_get_kind (one) != CURATOR_PARTICIPANT_OTHER
+    if (curator_participant_get_kind (one) != CURATOR_PARTICIPANT_KIND_OTHER
         && (number < 0 || number >= next))
       doctor_report (doctor, LEVEL_PROBLEM, "number", node,
                      "its path has not numbered it: the next number is %" G_GINT64_FORMAT

@@ -51,7 +51,7 @@ queue_of (const CuratorInspection *lock, int width)
     const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
     /* A lease not granted yet belongs to the first turn, which has a row of its own. */
     if (curator_participant_is_holder (one)
-        || curator_participant_get_kind (one) == CURATOR_PARTICIPANT_LEASE)
+        || curator_participant_get_kind (one) == CURATOR_PARTICIPANT_KIND_LEASE)
       continue;
     g_autofree char *place = who_place (one);
     g_autofree char *label = who_label (one);

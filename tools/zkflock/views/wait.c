@@ -23,8 +23,9 @@ report_timeout (const Options *options, CuratorInspection *inspection)
 int
 wait_until (const Options *options, CuratorClient *client, WaitCondition condition, gpointer data)
 {
-  const gint64 until_us =
-      options->wait_ms < 0 ? G_MAXINT64 : g_get_monotonic_time () + options->wait_ms * 1000;
+  const gint64 until_us = options->wait_ms == CURATOR_WAIT_FOREVER
+                              ? G_MAXINT64
+                              : g_get_monotonic_time () + options->wait_ms * 1000;
 
   for (gint64 pause_ms = FIRST_PAUSE_MS;; pause_ms = MIN (2 * pause_ms, LAST_PAUSE_MS)) {
     g_autoptr (GError) error = NULL;

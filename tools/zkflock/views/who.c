@@ -29,7 +29,7 @@ who_is_by_recipe (const CuratorParticipant *one)
 static gboolean
 is_other (const CuratorParticipant *one)
 {
-  return curator_participant_get_kind (one) == CURATOR_PARTICIPANT_OTHER;
+  return curator_participant_get_kind (one) == CURATOR_PARTICIPANT_KIND_OTHER;
 }
 
 /* The bits (1 << Kind) of the kinds that the path has beside its own, as far as names and owners
