@@ -284,5 +284,7 @@ bool
 curator_lease_outlives_server (const CuratorLeaseTerms *terms, int64_t dial_us)
 {
   const int64_t unacked_us = curator_lease_unacked_us (terms->session_us, USUAL_RESEND_US);
-  return terms->period_us + unacked_us + dial_us + prompt_us (terms) < usable_us (terms);
+  /* Between two heartbeats, of which the first is answered as slowly as may be. */
+  const int64_t beat_us = most (terms->period_us, terms->period_us / 2 + prompt_us (terms));
+  return beat_us + unacked_us + dial_us + prompt_us (terms) < usable_us (terms);
 }

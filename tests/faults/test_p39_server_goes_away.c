@@ -12,13 +12,15 @@
 
 #include <stdio.h>
 
-#define N_HOLDERS  20
-#define N_SERVERS  3
-#define BEGIN_US   2500000 /* a heartbeat's period at 15 s: in so long all of them begin */
-#define AWAY_MS    3000
-#define LONGEST_MS 15000
+#define N_HOLDERS 20
+#define N_SERVERS 3
+#define BEGIN_US  2500000 /* a heartbeat's period at 15 s: in so long all of them begin */
+#define AWAY_MS   3000
+/* What a client believes that was told nothing: that of ZooKeeper's sample configuration. */
+#define USUAL_TICK_MS 2000
+#define LONGEST_MS    15000
 /* At 6 s so much is left when the next server has confirmed a hold. */
-#define SPARE_US G_USEC_PER_SEC
+#define SPARE_US (500 * 1000)
 
 typedef enum
 {
@@ -109,7 +111,7 @@ holder_start (Scene *scene, Holder *holder, guint kind, const char *path)
   g_autofree char *connect = security_connect_string (listed, KINDS[kind].security);
 
   *holder = (Holder){ .kind = &KINDS[kind] };
-  holder->client = security_client_for (connect, KINDS[kind].session_ms, LAB_TICK_MS);
+  holder->client = security_client_for (connect, KINDS[kind].session_ms, USUAL_TICK_MS);
   curator_client_set_connection_timeout (holder->client, LAB_PATIENCE_MS);
   assert_true (curator_client_start (holder->client, &error));
   holder->lock = curator_mutex_new (holder->client, path, &error);
