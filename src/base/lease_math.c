@@ -21,6 +21,17 @@
 #define BEAT_SHARE 6
 /* The longest interval that may be set. */
 #define LONGEST_BEAT_SHARE 4
+/* A host may leave data unacknowledged for 1/8 of the session timeout, and for three times as long
+ * as the kernel waits before it sends them again; on short paths that is 250 ms. */
+#define UNACKED_SHARE    8
+#define UNACKED_LEAST_US 500000
+#define UNACKED_RESENDS  3
+#define USUAL_RESEND_US  250000
+/* A server may leave a heartbeat unanswered until 1/5 of the session timeout is left, for another
+ * one, and so long at least and at most. */
+#define RESERVE_SHARE          5
+#define SHORTEST_SILENCE_SHARE 10
+#define LONGEST_SILENCE_SHARE  3
 
 static int64_t
 least (int64_t a, int64_t b)
@@ -253,4 +264,27 @@ curator_lease_until_fresh (const CuratorLeaseEvidence *evidence, const CuratorLe
   return by_proof && curator_lease_is_bound_by_leader (evidence, terms)
              ? curator_lease_until_told (evidence, terms, now_us)
              : 0;
+}
+
+int64_t
+curator_lease_unacked_us (int64_t session_us, int64_t resend_us)
+{
+  return most (most (session_us / UNACKED_SHARE, UNACKED_LEAST_US), resend_us * UNACKED_RESENDS);
+}
+
+int64_t
+curator_lease_silence_us (const CuratorLeaseTerms *terms, int64_t left_us)
+{
+  const int64_t most_us = least (left_us - terms->session_us / RESERVE_SHARE,
+                                 terms->session_us / LONGEST_SILENCE_SHARE);
+  return most (most_us, terms->session_us / SHORTEST_SILENCE_SHARE);
+}
+
+bool
+curator_lease_outlives_server (const CuratorLeaseTerms *terms, int64_t dial_us)
+{
+  const int64_t unacked_us = curator_lease_unacked_us (terms->session_us, USUAL_RESEND_US);
+  /* Between two heartbeats, of which the first is answered as slowly as may be. */
+  const int64_t beat_us = most (terms->period_us, terms->period_us / 2 + prompt_us (terms));
+  return beat_us + unacked_us + dial_us + prompt_us (terms) < usable_us (terms);
 }

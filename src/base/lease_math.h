@@ -197,6 +197,32 @@ int64_t curator_lease_newest_us (const CuratorLeaseTerms *terms);
 bool curator_lease_is_fresh (const CuratorLeaseEvidence *evidence, const CuratorLeaseTerms *terms,
                              int64_t now_us);
 
+/* How long a server's host may leave data unacknowledged. resend_us: after which the kernel sends them
+ * again. */
+/*@ requires 0 <= session_us <= CURATOR_MAX_TERM_MS * 1000 && 0 <= resend_us <= CURATOR_MAX_TERM_MS * 1000;
+    assigns \nothing;
+    ensures share: \result >= session_us / 8 && \result >= 3 * resend_us;
+    ensures bounded: \result <= 3 * CURATOR_MAX_TERM_MS * 1000;
+*/
+int64_t curator_lease_unacked_us (int64_t session_us, int64_t resend_us);
+/* How long a server may leave a heartbeat unanswered that it has acknowledged. left_us: until the
+ * deadline, less what other servers that are away may cost. */
+/*@ requires \valid_read (terms) && are_terms (*terms);
+    requires -CURATOR_MAX_MOMENT_US <= left_us <= CURATOR_MAX_MOMENT_US;
+    assigns \nothing;
+    ensures bounded: terms->session_us / 10 <= \result <= terms->session_us / 3;
+    ensures reserve: \result <= \max (left_us - terms->session_us / 5, terms->session_us / 10);
+*/
+int64_t curator_lease_silence_us (const CuratorLeaseTerms *terms, int64_t left_us);
+/* A hold is kept when its server goes away at any moment while others serve: the last proof is good
+ * until the next heartbeat was not answered, the server was left, and another one has answered.
+ * dial_us: how long that one may take to be found. So neither a lease nor a patience changes alone. */
+/*@ requires \valid_read (terms) && are_terms (*terms);
+    requires 0 <= dial_us <= CURATOR_MAX_TERM_MS * 1000;
+    assigns \nothing;
+*/
+bool curator_lease_outlives_server (const CuratorLeaseTerms *terms, int64_t dial_us);
+
 /* What the leader is known to have been told ends a hold sooner than the newest proof does. Another
  * proof helps as soon as the leader has been told more. */
 /*@ requires \valid_read (evidence) && \valid_read (terms);

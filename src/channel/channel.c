@@ -1,7 +1,7 @@
 /* The loopback port and the thread of a channel; see channel.h.
  *
  * Mirrors ClientCnxn.SendThread. Threads: open and close run on the owner's thread, everything else
- * on the channel's own, but for another list of servers. The thread starts after open has written
+ * on the channel's own, but for orders: another list of servers, and a silent one. The thread starts after open has written
  * the record.
  *
  * NOTES: libzookeeper shows a password in each ConnectRequest. In the first one it is a secret of
@@ -35,6 +35,7 @@ struct _CuratorChannel
 {
   pthread_t thread;
   atomic_bool is_stopping;
+  _Atomic gint64 silent_us; /* a server that sent nothing for so long is left, once; or 0 */
   guint8 secret[CURATOR_PASSWORD_LENGTH];
   CuratorLoopback *loopback;
   CuratorLinkContext context;
@@ -130,6 +131,9 @@ run (void *data)
     CURATOR_INSIDE_GATE;
     if (stop_at_us == G_MAXINT64 && atomic_load (&channel->is_stopping))
       stop_at_us = g_get_monotonic_time () + STOP_US;
+    const gint64 silent_us = atomic_exchange (&channel->silent_us, 0);
+    if (channel->link != NULL && silent_us > 0)
+      curator_link_leave_silent (channel->link, silent_us);
     if (channel->link != NULL
         && !curator_link_dispatch (channel->link, fds + 1 + CURATOR_LOOPBACK_FDS))
       g_clear_pointer (&channel->link, curator_link_free);
@@ -183,6 +187,13 @@ curator_channel_set_servers (CuratorChannel *channel, GPtrArray *servers, gboole
   channel->next = curator_servers_copy (servers, FALSE);
   channel->leaves |= leave;
   pthread_mutex_unlock (&channel->mutex);
+  eventfd_write (channel->context.wake_fd, 1);
+}
+
+void
+curator_channel_leave_silent (CuratorChannel *channel, gint64 silent_us)
+{
+  atomic_store (&channel->silent_us, silent_us);
   eventfd_write (channel->context.wake_fd, 1);
 }
 

@@ -16,6 +16,9 @@ CuratorChannel *curator_channel_open (const CuratorChannelSetup *setup, GPtrArra
 /* The servers from the next attempt on; copied. An attempt under way to another one ends. leave: an
  * open connection to another one ends, too. Any thread, while the channel is open. */
 void curator_channel_set_servers (CuratorChannel *channel, GPtrArray *servers, gboolean leave);
+/* An open connection ends if the server has acknowledged everything and sent nothing for so long.
+ * Any thread. */
+void curator_channel_leave_silent (CuratorChannel *channel, gint64 silent_us);
 /* After the handle was closed: waits, for a second at most, until the server has got its last
  * requests. */
 void curator_channel_close (CuratorChannel *channel);

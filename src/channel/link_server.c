@@ -80,6 +80,22 @@ curator_link_report_loss (CuratorLink *link, const GError *error)
   report (link, whole, FALSE);
 }
 
+void
+curator_link_leave_silent (CuratorLink *link, gint64 silent_us)
+{
+  const CuratorChannelSetup *setup = &link->context->setup;
+
+  if (link->state != CURATOR_LINK_OPEN
+      || !curator_patience_is_over (curator_stream_fd (link->stream), silent_us))
+    return;
+  g_autofree char *name = dup_name (curator_endpoints_server (link->context->endpoints));
+  g_autofree char *text = g_strdup_printf ("%s has sent nothing for %" G_GINT64_FORMAT
+                                           " ms: given up for the next server",
+                                           name, silent_us / 1000);
+  setup->warned (text, setup->data);
+  curator_link_enter (link, CURATOR_LINK_SERVER_LOST);
+}
+
 /* The functions that call each other here do so once for each address at most: after the last one
  * comes a pause. NOLINTBEGIN(misc-no-recursion) */
 
@@ -274,6 +290,7 @@ open_link (CuratorLink *link)
 
   g_assert (context->setup.sasl == NULL
             || (link->sasl != NULL && curator_sasl_outcome (link->sasl)->is_complete));
+  curator_patience_bind (curator_stream_fd (link->stream), link->told.timeout_ms);
   context->session_id = link->told.session_id;
   memcpy (context->password, link->told.password, CURATOR_PASSWORD_LENGTH);
   g_clear_pointer (&link->sasl, curator_sasl_unref);

@@ -13,5 +13,7 @@ void curator_link_step_server (CuratorLink *link);
 void curator_link_drop_server (CuratorLink *link);
 /* Reads into what is to go to libzookeeper. The number of bytes; 0: not now; -1 with an error. */
 gssize curator_link_receive (CuratorLink *link, GError **error);
+/* An open link loses its server if that has acknowledged everything and sent nothing for so long. */
+void curator_link_leave_silent (CuratorLink *link, gint64 silent_us);
 /* An open link has lost its server before anything was answered. */
 void curator_link_report_loss (CuratorLink *link, const GError *error);

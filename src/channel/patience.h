@@ -1,7 +1,6 @@
-/* How long an address may take, as long as there are others.
+/* How long an address may take, as long as there are others, and how long one may be silent later.
  *
- * Mirrors nothing: Java waits for the session timeout divided by the number of servers. Pure; no
- * lock.
+ * Mirrors nothing: Java waits for the session timeout divided by the number of servers. No lock.
  *
  * NOTES: while a quorum serves, a client is connected within a second, two round trips and a
  * quarter of a second for each address that does not answer. Before TCP is connected nothing has
@@ -25,3 +24,12 @@ typedef struct
 gint64 curator_patience_connect_us (const CuratorPatience *spent, guint n_addresses);
 /* From there to the session. G_MAXINT64: for ever. */
 gint64 curator_patience_answer_us (const CuratorPatience *spent, guint n_addresses);
+/* For all addresses that may be away while a quorum serves, one after the other. */
+gint64 curator_patience_away_us (guint n_addresses);
+
+/* A connection has a session of that timeout: the kernel ends it when the host leaves data
+ * unacknowledged for a share of that. */
+void curator_patience_bind (int sock, int session_timeout_ms);
+/* The server has acknowledged everything and sent nothing for so long. What is unacknowledged is
+ * the kernel's. */
+gboolean curator_patience_is_over (int sock, gint64 silent_us);

@@ -272,6 +272,7 @@ curator_client_new_for_zhandle (zhandle_t *zh, CuratorRetryPolicy *retry_policy)
   adopted->ops.open = adopted_open;
   adopted->ops.rest_us = adopted_rest_us;
   adopted->ops.close = adopted_close;
+  adopted->ops.bound_silence = NULL;
   adopted->ops.end_attempt = NULL; /* the socket and the list of servers are the program's */
   adopted->ops.set_servers = NULL;
   adopted->ops.is_shared = TRUE;

@@ -92,6 +92,11 @@ struct _CuratorZkOps
   gboolean (*end_attempt) (CuratorZkOps *ops, CuratorZkHandle *handle,
                            const gint64 patience_us[CURATOR_N_STAGES], CuratorStage *ended);
 
+  /* With a session, in which a heartbeat was sent: from now on the connection ends when the
+   * server's host acknowledges nothing. silent_us > 0: and now if the server has acknowledged
+   * everything and sent nothing for so long. FALSE: nobody knows the socket. NULL: the same. */
+  gboolean (*bound_silence) (CuratorZkOps *ops, CuratorZkHandle *handle, gint64 silent_us);
+
   /* servers: of CuratorServer; addresses: the same as for open. The handle connects to these from
    * its next attempt on. leave: it also leaves a server that is not among them. FALSE: that has not
    * happened yet, and the caller calls again soon. May be NULL: the list stays as it was. */

@@ -12,7 +12,10 @@
  */
 #include "session/heartbeat.h"
 
+#include "base/server_list.h"
+#include "channel/patience.h"
 #include "core/client-record.h"
+#include "core/log.h"
 #include "core/monitor.h"
 #include "core/stats-private.h"
 #include "session/lease_clock.h"
@@ -32,6 +35,9 @@
 #define NEAR_SHARE 4
 /* The heartbeats of far nodes spread over an eighth of the session timeout more with each. */
 #define FAR_SPREAD_SHARE 8
+/* Clients leave a silent server over 1/20 of the session timeout. */
+#define SILENCE_SPREAD 20
+#define LOOK_US        (25 * 1000)
 
 static void beat_send (CuratorSession *session) CURATOR_LOCKED;
 static void on_beat_due (gpointer session) CURATOR_LOCKED;
@@ -166,6 +172,66 @@ on_stake_deleted (CuratorStake *stake)
   stake->changed (stake, CURATOR_LEASE_STATE_LOST);
 }
 
+/* The server has not answered. What is not seen yet, or is the kernel's, is seen to again. */
+static CURATOR_LOCKED void
+leave_silent (gpointer data)
+{
+  CuratorSession *session = data;
+  CuratorZkOps *ops = session->client->ops;
+
+  ops->bound_silence (ops, session->handle, session->beat.silence_us);
+  session->beat.silence_timer =
+      curator_timer_after (session->client, LOOK_US, leave_silent, session);
+}
+
+/* A process that was stopped finds the answer before it looks. */
+static CURATOR_LOCKED void
+on_silence (gpointer data)
+{
+  CuratorSession *session = data;
+  session->beat.silence_timer =
+      curator_timer_after (session->client, LOOK_US, leave_silent, session);
+}
+
+static CURATOR_LOCKED void
+tell_if_bound_to_server (CuratorSession *session, gint64 away_us, gboolean is_seen)
+{
+  if (session->beat.is_told
+      || (is_seen && curator_lease_outlives_server (curator_session_terms (session), away_us)))
+    return;
+  session->beat.is_told = TRUE;
+  curator_info ("session 0x%" G_GINT64_MODIFIER
+                "x: its holds may be lost with its server, although others serve: %s",
+                session->id,
+                is_seen ? "the session timeout is too short for the servers' tick"
+                        : "the library does not know the socket of the connection");
+}
+
+/* As late as the holds allow: what is left then is for another server, and for its answer. Where
+ * nothing is held there is no hurry. */
+static CURATOR_LOCKED void
+watch_silence (CuratorSession *session)
+{
+  CuratorClient *client = session->client;
+  const CuratorLeaseTerms *terms = curator_session_terms (session);
+
+  if (!curator_session_holds (session))
+    return;
+  const gboolean is_seen = client->ops->bound_silence != NULL
+                           && client->ops->bound_silence (client->ops, session->handle, 0);
+  const gint64 away_us =
+      is_seen ? curator_patience_away_us (curator_servers_n_addresses (client->known)) : 0;
+  tell_if_bound_to_server (session, away_us, is_seen);
+  if (!is_seen)
+    return;
+  const gint64 left_us = curator_lease_deadline (curator_session_evidence (session), terms)
+                         - curator_locked_boottime_us (client) - away_us
+                         - random_us (session, terms->session_us / SILENCE_SPREAD);
+  const gint64 wait_us = curator_lease_silence_us (terms, left_us);
+  session->beat.silence_us = wait_us - wait_us / 10;
+  session->beat.silence_timer = curator_timer_after (client, wait_us, on_silence, session);
+}
+
 /* An answer of this session comes after all that a quorum had committed before the heartbeat's. */
 static CURATOR_LOCKED void
 on_stake_read (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
@@ -213,6 +279,7 @@ on_beat (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   const gboolean in_time = rc == ZOK && curator_session_evidence (session)->proof_us >= sent_us;
 
   session->beat.request = NULL;
+  curator_timer_cancel (session->client, &session->beat.silence_timer);
   curator_count (session->client,
                  in_time ? CURATOR_COUNTER_HEARTBEATS : CURATOR_COUNTER_HEARTBEATS_MISSED, 1);
   curator_trace (session->client, CURATOR_TRACE_KIND_HEARTBEAT, "", trip_us, session->id);
@@ -328,6 +395,7 @@ beat_send (CuratorSession *session)
   session->beat.stakes = g_steal_pointer (&checked);
   session->beat.request =
       curator_request_check (session, g_steal_pointer (&paths), on_beat, session);
+  watch_silence (session);
   /* Behind the transaction: the answer to these is newer. */
   for (guint i = 0; i < stakes->len; i++)
     read_if_needed (session, stakes->pdata[i]);
@@ -378,6 +446,7 @@ stop_timers (CuratorSession *session)
 {
   curator_timer_cancel (session->client, &session->beat.idle_timer);
   curator_timer_cancel (session->client, &session->beat.timer);
+  curator_timer_cancel (session->client, &session->beat.silence_timer);
   g_clear_pointer (&session->beat.request, curator_request_forget);
   g_clear_pointer (&session->beat.stakes, g_ptr_array_unref);
 }

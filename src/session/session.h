@@ -96,6 +96,9 @@ typedef struct
   CuratorRequest *request; /* the check in flight */
   GPtrArray *stakes;       /* what it checks; NULL where a stake was removed */
   gboolean was_late;       /* the newest answer to one, so that it proved nothing */
+  CuratorTimer *silence_timer; /* how long the request may be unanswered */
+  gint64 silence_us;           /* the least for which nothing has come then */
+  gboolean is_told;            /* that a hold may be lost with its server */
 } CuratorHeartbeat;
 
 struct _CuratorSession

@@ -21,14 +21,16 @@ typedef struct
   atomic_bool was_told;    /* to look up only without a socket */
 } CuratorIoLookups;
 
-/* Of attempt.c. */
+/* Of zk_socket.c. */
 typedef struct
 {
-  guint64 inode; /* of the socket at the last look, 0: there was none */
+  gboolean is_loopback; /* to a channel, which has the socket that matters */
+  guint64 inode;        /* at the last look during an attempt, 0: there was none */
   CuratorStage stage;
   gint64 since_us;      /* when it was first seen in that stage */
+  atomic_bool is_bound; /* the kernel knows how long the host may acknowledge nothing */
   atomic_bool is_ended; /* by us, and the library has not reported it yet */
-} CuratorZkAttempt;
+} CuratorZkSocket;
 
 struct _CuratorZkHandle
 {
@@ -43,7 +45,7 @@ struct _CuratorZkHandle
   pthread_mutex_t opening; /* held until io is complete */
   CuratorIoThread io;
   CuratorIoLookups lookups;
-  CuratorZkAttempt attempt;
+  CuratorZkSocket socket;
   CuratorZkSecured *secured; /* of zk_secured.c, or NULL */
   char *addresses;           /* what the library connects to; guarded by a mutex of zk_servers.c */
   char *next_addresses;      /* from its next failure on, or NULL; the same */

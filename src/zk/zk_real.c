@@ -17,9 +17,9 @@
 #include "base/server_list.h"
 #include "base/thread_start.h"
 #include "base/threads.h"
-#include "zk/attempt.h"
 #include "zk/io_lookups.h"
 #include "zk/zk_servers.h"
+#include "zk/zk_socket.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -46,6 +46,7 @@ deliver (CuratorZkHandle *handle, zhandle_t *zh, int type, int state, const char
     pthread_mutex_lock (&handle->opening);
     pthread_mutex_unlock (&handle->opening);
     curator_io_thread_hide (&handle->io, PATIENCE_US, zh);
+    curator_zk_socket_connected (handle);
   }
   /* Nobody needs an event about a removed watch. */
   if (type != ZOO_NOTWATCHING_EVENT)
@@ -209,6 +210,7 @@ curator_zk_real_open (const char *hosts, const clientid_t *id, int session_timeo
   handle->context = context;
   handle->watch = on_event;
   handle->watch_context = handle;
+  handle->socket.is_loopback = id != NULL;
   zoo_set_debug_level (ZOO_LOG_LEVEL_WARN);
   /* The library's threads inherit the mask, so they never handle the program's signals. */
   sigfillset (&all);
@@ -452,6 +454,7 @@ curator_zk_ops_real (void)
     .session_id = real_session_id,
     .dup_server = real_dup_server,
     .add_auth = real_add_auth,
+    .bound_silence = curator_zk_bound_silence,
     .end_attempt = curator_zk_end_attempt,
     .set_servers = curator_zk_servers_set,
     .create = real_create,

@@ -135,6 +135,15 @@ secured_report_pings (CuratorZkOps *ops, CuratorZkHandle *handle, CuratorZkPinge
   atomic_store (&handle->secured->pinged, pinged);
 }
 
+/* The channel has told the kernel when it opened the connection. */
+static gboolean
+secured_bound_silence (CuratorZkOps *ops, CuratorZkHandle *handle, gint64 silent_us)
+{
+  if (silent_us > 0)
+    curator_channel_leave_silent (handle->secured->channel, silent_us);
+  return TRUE;
+}
+
 static void
 secured_free (CuratorZkSecured *secured)
 {
@@ -276,6 +285,7 @@ curator_zk_ops_secured (CuratorClient *client)
   secured->ops.close = secured_close;
   secured->ops.dup_server = secured_dup_server;
   secured->ops.report_pings = secured_report_pings;
+  secured->ops.bound_silence = secured_bound_silence;
   secured->ops.end_attempt = NULL;
   secured->ops.set_servers = secured_set_servers;
   secured->ops.free = secured_ops_free;

@@ -170,7 +170,7 @@ curator_zk_servers_log_line (const char *line)
    * fork() takes after that of the look-ups. */
   if (own != NULL) {
     curator_io_lookups_note_failure (&own->lookups, own->zh);
-    is_ours = atomic_exchange (&own->attempt.is_ended, FALSE);
+    is_ours = atomic_exchange (&own->socket.is_ended, FALSE);
   }
   CURATOR_INSIDE_GATE;
   /* The library tells the cause in ", errno=N(…): …". That of such an end is not the true one. */

@@ -37,6 +37,7 @@ struct _Proxy
   int n_silent; /* connections still to be accepted in silence */
   int delay_to_server_ms;
   int delay_to_client_ms;
+  gboolean is_off; /* the mode that the sockets have */
   gboolean cut;
   gboolean let_go;
   gboolean moves;

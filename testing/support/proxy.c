@@ -5,6 +5,7 @@
 #include "zk_address.h"
 
 #include <arpa/inet.h>
+#include <linux/filter.h>
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -114,6 +115,29 @@ move (Proxy *proxy)
   }
 }
 
+/* Nothing that comes is seen, not even by the kernel, which acknowledges none of it. Connections
+ * that are accepted have what the listener has. */
+static void
+set_off (int fd, gboolean is_off)
+{
+  struct sock_filter nothing = BPF_STMT (BPF_RET | BPF_K, 0);
+  const struct sock_fprog filter = { 1, &nothing };
+
+  if (fd >= 0 && is_off)
+    setsockopt (fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+  else if (fd >= 0)
+    setsockopt (fd, SOL_SOCKET, SO_DETACH_FILTER, &(int){ 0 }, sizeof (int));
+}
+
+static void
+set_all_off (Proxy *proxy, gboolean is_off)
+{
+  proxy->is_off = is_off;
+  set_off (proxy->listen_fd, is_off);
+  for (guint i = 0; i < proxy->conns->len; i++)
+    set_off (((ProxyConn *) g_ptr_array_index (proxy->conns, i))->client_fd, is_off);
+}
+
 static void
 obey_orders (Proxy *proxy)
 {
@@ -134,6 +158,8 @@ obey_orders (Proxy *proxy)
     end_desertion (proxy);
   if (!is_closed (proxy) && proxy->listen_fd < 0)
     proxy->listen_fd = net_listen (&proxy->name);
+  if (proxy->is_off != (proxy->mode == PROXY_OFF))
+    set_all_off (proxy, !proxy->is_off);
   if (proxy->cut)
     cut_talking (proxy);
   /* Frames that were read before a hole or a hold are forwarded without a new event. */

@@ -18,6 +18,7 @@ typedef enum
                          * except on connections that their client has closed meanwhile */
   PROXY_HOLE_TO_SERVER, /* requests are held back, replies still flow */
   PROXY_HOLE_TO_CLIENT, /* replies are held back, requests still flow */
+  PROXY_OFF,            /* PROXY_HOLE, and clients get no acknowledgement either: the host is off */
   PROXY_REFUSE,         /* connections are cut and new ones refused */
   PROXY_DESERT          /* the same for clients, but their servers only ever see silence */
 } ProxyMode;

@@ -208,6 +208,58 @@ lock_after_reading (Client *client)
   return "a free lock is not granted";
 }
 
+/* --- a server goes away, and others serve --- */
+
+#define DIAL_US   250000 /* of channel/patience.h, for an address that is away */
+#define LOOKS_US  75000  /* heartbeat.c looks twice, and the thread of a channel once */
+#define RESEND_US 250000
+
+/* Goes on until the server goes away, in whatever state the client is. */
+static void
+be_healthy (Client *client, int64_t until_us)
+{
+  while (next_event_us (client) < until_us) {
+    client->now_us = next_event_us (client);
+    handle_event (client);
+  }
+}
+
+/* When the client leaves it. Its host is off, or it acknowledges and does not answer. */
+static int64_t
+left_us (Client *client, bool is_off, int64_t dial_us)
+{
+  const CuratorLeaseTerms *terms = &client->terms;
+  if (client->beat_due_us < MODEL_NEVER) {
+    client->now_us = client->beat_due_us;
+    client->beat_sent_us = client->now_us;
+  }
+  const int64_t left_us = curator_lease_deadline (&client->evidence, terms) - client->beat_sent_us
+                          - dial_us - model_rand_upto (&client->rand, terms->session_us / 20);
+  return client->beat_sent_us
+         + (is_off ? curator_lease_unacked_us (terms->session_us, RESEND_US)
+                   : curator_lease_silence_us (terms, left_us) + LOOKS_US);
+}
+
+static const char *
+outlive_server (Client *client, int n_away, bool is_off)
+{
+  const CuratorLeaseTerms *terms = &client->terms;
+  const int64_t dial_us = n_away * DIAL_US;
+  client_begin (client);
+  beat_send (client);
+  const int64_t away_us =
+      client->now_us + terms->session_us + model_rand_upto (&client->rand, terms->session_us);
+  be_healthy (client, away_us);
+  client->now_us = model_most (left_us (client, is_off, dial_us), away_us) + dial_us;
+  /* The first request behind the reconnect. */
+  const int64_t sent_us = client->now_us + trip_us (client);
+  client->now_us = sent_us + trip_us (client);
+  if (client->now_us >= curator_lease_deadline (&client->evidence, terms))
+    return "a hold is lost with its server";
+  curator_lease_note_proof (&client->evidence, terms, sent_us, client->now_us);
+  return client->evidence.proof_us == sent_us ? NULL : "the other server proves nothing";
+}
+
 static const char *
 run_case (const char *name, const char *(*run) (Client *), const Setup *setup, uint64_t seed)
 {
@@ -267,6 +319,58 @@ TEST (test_holds_are_kept)
 TEST (test_free_locks_are_granted)
 {
   run_cases ("lock", lock_after_reading, model_env_number ("CURATOR_TEST_CASES", 10 * N_CASES));
+}
+
+/* Every session timeout from 6 s on, ticks up to that of the sample configuration, and lists of up to
+ * seven hosts, of which all that may be away come first. */
+TEST (test_holds_outlive_their_server)
+{
+  static const int ticks[] = { 0, 50, 100, 250, 500, 1000, 1500, 2000 };
+  ModelRand rand = { model_first_seed ("outlive", 1) };
+
+  for (int timeout_ms = 6000; timeout_ms <= 120000; timeout_ms += timeout_ms / 60) {
+    for (gsize i = 0; i < G_N_ELEMENTS (ticks); i++) {
+      for (int n_away = 1; n_away <= 3; n_away++) {
+        const Setup setup = { .timeout_ms = timeout_ms,
+                              .tick_ms = ticks[i],
+                              .n_readers = 0,
+                              .trip_us = (int64_t) timeout_ms * 20 };
+        const CuratorLeaseTerms terms = curator_lease_terms (timeout_ms, ticks[i], 0);
+        assert_true (curator_lease_outlives_server (&terms, n_away * DIAL_US));
+        for (int phase = 0; phase < 20; phase++) {
+          Client client = { .rand = { model_rand_next (&rand) }, .setup = setup };
+          const char *fault = outlive_server (&client, n_away, phase % 2 == 0);
+          if (fault != NULL)
+            fail_msg ("%s: T = %d ms, tick %d ms, %d hosts away, %s", fault, timeout_ms, ticks[i],
+                      n_away, phase % 2 == 0 ? "off" : "silent");
+        }
+      }
+    }
+  }
+}
+
+/* What the library says it can do, it can: with any session timeout, tick and interval. */
+TEST (test_promised_to_outlive)
+{
+  ModelRand rand = { model_first_seed ("promised", 1) };
+  guint n_promised = 0;
+
+  for (guint64 i = 0; i < model_env_number ("CURATOR_TEST_CASES", 10 * N_CASES); i++) {
+    Setup setup = any_setup (&rand);
+    const int n_away = (int) model_rand_upto (&rand, 4);
+    const CuratorLeaseTerms terms =
+        curator_lease_terms (setup.timeout_ms, setup.tick_ms, setup.heartbeat_ms);
+    setup.n_readers = 0;
+    if (!curator_lease_outlives_server (&terms, n_away * DIAL_US))
+      continue;
+    n_promised++;
+    Client client = { .rand = { model_rand_next (&rand) }, .setup = setup };
+    const char *fault = outlive_server (&client, n_away, model_rand_chance (&rand, 50));
+    if (fault != NULL)
+      fail_msg ("%s: T = %d ms, tick %d ms, heartbeat %d ms, %d hosts away", fault,
+                setup.timeout_ms, setup.tick_ms, setup.heartbeat_ms, n_away);
+  }
+  assert_true (n_promised > 0);
 }
 
 /* Many ticks to a session timeout, and round trips longer than the heartbeat interval. */
