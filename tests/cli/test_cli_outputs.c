@@ -509,7 +509,7 @@ world_close (World *world)
   g_string_free (world->failures, TRUE);
 }
 
-TEST (nothing_that_leaves_it_holds_it_up)
+TEST (p39_nothing_that_leaves_it_holds_it_up)
 {
   World world = { .fixture = fixture };
 
