@@ -10,17 +10,6 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 
-static const struct
-{
-  int error;
-  __rlimit_resource_t resource;
-  const char *what;
-} limits[] = {
-  { EAGAIN, RLIMIT_NPROC, "processes and threads of this user (ulimit -u; pids.max, TasksMax=)" },
-  { EMFILE, RLIMIT_NOFILE, "descriptors (ulimit -n, LimitNOFILE=)" },
-  { ENOMEM, RLIMIT_AS, "bytes of memory (ulimit -v; memory.max, MemoryMax=)" },
-};
-
 gboolean
 curator_is_shortage (int error)
 {
@@ -28,19 +17,25 @@ curator_is_shortage (int error)
          || error == ENOBUFS || error == ENOSPC || error == EDQUOT;
 }
 
+/* Only descriptors have a single limit. Which of the others was reached, nobody can tell. */
 char *
 curator_shortage_describe (int error)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (limits); i++) {
-    struct rlimit limit;
-    if (limits[i].error != error || getrlimit (limits[i].resource, &limit) != 0)
-      continue;
-    if (limit.rlim_cur == RLIM_INFINITY)
-      return g_strdup_printf ("%s: no more %s", g_strerror (error), limits[i].what);
-    return g_strdup_printf ("%s: more than %" G_GUINT64_FORMAT " %s", g_strerror (error),
-                            (guint64) limit.rlim_cur, limits[i].what);
-  }
-  return g_strdup (g_strerror (error));
+  const char *text = g_strerror (error);
+  struct rlimit limit;
+
+  if (error == EMFILE && getrlimit (RLIMIT_NOFILE, &limit) == 0)
+    return g_strdup_printf ("%s: more than %" G_GUINT64_FORMAT
+                            " descriptors (ulimit -n, LimitNOFILE=)",
+                            text, (guint64) limit.rlim_cur);
+  if (error == EAGAIN)
+    return g_strdup_printf ("%s: no more processes, threads or timers (one of ulimit -u and -i, "
+                            "pids.max, TasksMax=)",
+                            text);
+  if (error == ENOMEM)
+    return g_strdup_printf ("%s: no more memory (one of ulimit -v and -d, memory.max, MemoryMax=)",
+                            text);
+  return g_strdup (text);
 }
 
 gboolean

@@ -68,21 +68,30 @@ open_output (const char *file)
   return open (file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
-/* Nothing but the three standard descriptors is passed on, so that a test sees zkflock's own. */
+/* Nothing else is passed on, so that a test sees zkflock's own. */
 G_GNUC_NORETURN static void
-become (char *const *argv, int in, int out, int err)
+become (char *const *argv, const int *standard, int fd, int number)
 {
   prctl (PR_SET_PDEATHSIG, SIGKILL);
-  dup2 (in, STDIN_FILENO);
-  dup2 (out, STDOUT_FILENO);
-  dup2 (err, STDERR_FILENO);
-  close_range (3, ~0U, 0);
+  for (int i = 0; i <= STDERR_FILENO; i++)
+    dup2 (standard[i], i);
+  if (fd >= 0) {
+    dup2 (fd, number);
+    fcntl (number, F_SETFD, 0); /* the same one keeps its flag */
+  }
+  close_range ((guint) MAX (number, STDERR_FILENO) + 1, ~0U, 0);
   execv (argv[0], argv);
   _exit (125);
 }
 
 Cli *
 cli_start_words (const char *const *words, gsize n)
+{
+  return cli_start_with (-1, -1, words, n);
+}
+
+Cli *
+cli_start_with (int fd, int number, const char *const *words, gsize n)
 {
   Cli *cli = g_new0 (Cli, 1);
   g_autoptr (GPtrArray) argv = g_ptr_array_new ();
@@ -100,7 +109,7 @@ cli_start_words (const char *const *words, gsize n)
   const int err = open_output (cli->err);
   cli->pid = fork ();
   if (cli->pid == 0)
-    become ((char *const *) argv->pdata, ends[0], out, err);
+    become ((char *const *) argv->pdata, (const int[]){ ends[0], out, err }, fd, number);
   assert_true (cli->pid > 0);
   close (ends[0]);
   close (out);

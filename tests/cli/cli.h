@@ -34,6 +34,8 @@ typedef struct
 /* Starts the first word, which is a path. It dies with the test. stdin is a pipe that stays open
  * until cli_close_stdin() or cli_free(). */
 Cli *cli_start_words (const char *const *words, gsize n);
+/* The same, with that descriptor of the test as that number, which is at most 3. */
+Cli *cli_start_with (int fd, int number, const char *const *words, gsize n);
 #define cli_start(...) cli_start_words (CLI_WORDS (__VA_ARGS__))
 /* zkflock -Z server ... */
 #define cli_zkflock(address, ...) cli_start_words (CLI_ZKFLOCK (address, __VA_ARGS__))

@@ -26,15 +26,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PARALLEL    6
-#define SHARE       4     /* of the cells, by default */
-#define FIRST_UID   70000 /* each process has a user of its own, because those of a user count */
-#define SHORTAGE    71
-#define PROMISED_MS 5000
-#define PRLIMIT     "/usr/bin/prlimit"
-#define SETPRIV     "/usr/bin/setpriv"
-#define REFUSE      CURATOR_BINARY_DIR "/tests/bin/refuse"
-#define NODE        "/_c_00000000-0000-0000-0000-000000000000-lock-"
+#define PARALLEL     6
+#define SHARE        4     /* of the cells, by default */
+#define FIRST_UID    70000 /* each process has a user of its own, because those of a user count */
+#define SHORTAGE     71
+#define PROMISED_MS  5000
+#define STORM        30 /* zkflocks at once */
+#define STORM_TASKS  "100"
+#define STORM_ROUNDS 6
+#define PRLIMIT      "/usr/bin/prlimit"
+#define SETPRIV      "/usr/bin/setpriv"
+#define REFUSE       CURATOR_BINARY_DIR "/tests/bin/refuse"
+#define NODE         "/_c_00000000-0000-0000-0000-000000000000-lock-"
 
 /* Calls that get something from the machine, and how it says that there is no more of it. */
 static const struct
@@ -430,6 +433,41 @@ TEST (every_number_in_a_control_group)
     cell_start (&world, g_strdup_printf ("%d", n), folder);
   world_close (&world);
   assert_int_equal (g_rmdir (folder), 0);
+}
+
+/* One waits for the next, and what one has found to be free others take. */
+TEST (a_storm_in_a_control_group)
+{
+  g_autofree char *folder = new_pids_cgroup ();
+  Cli *storm[STORM];
+  int n_short = 0;
+
+  if (folder == NULL) {
+    print_message ("0 zkflocks: no control group can limit processes here\n");
+    return;
+  }
+  for (int round = 0; round < STORM_ROUNDS; round++) {
+    for (int i = 0; i < STORM; i++)
+      storm[i] = cli_start ("/bin/sh", "-c",
+                            "echo " STORM_TASKS " >$0/pids.max && echo $$ >$0/cgroup.procs && "
+                            "exec \"$@\"",
+                            folder, ZKFLOCK, "-Z", fixture_server (fixture), "--wait=60", "/storm",
+                            COMMAND ("turn"), "0");
+    for (int i = 0; i < STORM; i++) {
+      const int code = cli_wait (storm[i], CLI_MS);
+      g_autofree char *err = cli_stderr (storm[i]);
+      const gboolean has_run = cli_wait_lines (storm[i]->log, "OUT", 1, 0);
+      if (!(code == 0 && has_run) && !(code == SHORTAGE && !has_run && cli_is_one_line (err)))
+        fail_msg ("exit code %d: %s", code, err);
+      /* Of this limit nobody knows, so no number of another one is told. */
+      assert_null (strstr (err, "more than"));
+      n_short += code == SHORTAGE;
+      cli_free (storm[i]);
+    }
+  }
+  print_message ("%d of %d zkflocks ended with 71\n", n_short, STORM_ROUNDS * STORM);
+  assert_true (n_short > 0);
+  assert_soon (g_rmdir (folder) == 0);
 }
 
 /* No thread takes much for a moment, in which another one would get nothing. */

@@ -115,10 +115,39 @@ TEST (a_loss_is_reported)
   cli_ends (cli, 75, NULL);
   g_autofree char *events = events_of (status);
   assert_true (g_str_has_prefix (events, "waiting connected granted started "));
-  cli_shows (events, " term ");
+  cli_shows (events, " suspect term ");
   assert_true (g_str_has_suffix (events, " ended lost exit "));
   assert_true (cli_wait_text (status, "\"reason\":\"loss\"", 0));
   assert_last (status, "\"verdict\":\"lost\",\"exit_code\":75,\"command\":{\"signal\":15}}");
+}
+
+/* Whatever is done about doubt, and whatever the command makes of TERM. */
+TEST (events_come_before_what_they_announce)
+{
+  static const char *const reactions[] = { "continue", "pause", "kill" };
+  static const char *const modes[] = { "beat", "stubborn" };
+  Cli *clis[6];
+  char *files[6];
+
+  for (int i = 0; i < 6; i++) {
+    g_autofree char *reaction = g_strconcat ("--on-suspend=", reactions[i / 2], NULL);
+    g_autofree char *path = g_strdup_printf ("/before/%d", i);
+    files[i] = cli_new_file ();
+    clis[i] = start_with_status (fixture, files[i], "-Z", fixture_proxy (fixture), reaction,
+                                 "--session-timeout", "20", "--kill-after=4", path,
+                                 COMMAND (modes[i % 2]));
+  }
+  for (int i = 0; i < 6; i++)
+    cli_beats (clis[i], 4);
+  proxy_set_mode (fixture->proxy, PROXY_HOLE);
+  for (int i = 0; i < 6; i++) {
+    cli_ends (clis[i], 75, NULL);
+    g_autofree char *events = events_of (files[i]);
+    cli_shows (events,
+               i % 2 == 0 ? " started suspect term ended " : " started suspect term kill ended ");
+    cli_free (clis[i]);
+    cli_delete_file (&files[i]);
+  }
 }
 
 /* Neither the command nor a child of it can write there, or keep a reader waiting. */
@@ -277,6 +306,47 @@ meet_doubt_and_loss (Fixture *fixture, const char *status)
   cli_ends (cli, 75, NULL);
 }
 
+static void
+drain (int fd, GString *text)
+{
+  char block[4096];
+
+  for (gssize n; (n = read (fd, block, sizeof block)) > 0;)
+    g_string_append_len (text, block, n);
+}
+
+static gboolean
+is_drained (int fd, GString *text, const char *end)
+{
+  drain (fd, text);
+  return strstr (text->str, end) != NULL;
+}
+
+/* A reader that comes back late. The path is so long that few events fit. */
+static char *
+meet_a_late_reader (Fixture *fixture)
+{
+  LOG fifo = cli_new_file ();
+  char block[4096];
+  g_autofree char *name = g_strnfill (50000, 'x');
+  g_autofree char *path = g_strconcat ("/", name, NULL);
+  GString *text = g_string_new (NULL);
+
+  assert_int_equal (mkfifo (fifo, 0600), 0);
+  const int end = open (fifo, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  memset (block, '\n', sizeof block);
+  while (write (end, block, sizeof block) > 0) {
+  }
+  g_autoptr (Cli) cli = start_with_status (fixture, fifo, path, COMMAND ("polite"), "0");
+  cli_beats (cli, 2);
+  assert_soon (is_drained (end, text, "\"event\":\"dropped\""));
+  kill (cli->pid, SIGTERM);
+  assert_soon (is_drained (end, text, "\"event\":\"exit\""));
+  cli_ends (cli, 0, NULL);
+  close (end);
+  return g_string_free (text, FALSE);
+}
+
 /* docs/zkflock.md has every field that is written, with its type, and no others. */
 TEST (the_table_of_fields)
 {
@@ -292,6 +362,7 @@ TEST (the_table_of_fields)
   meet_doubt_and_loss (fixture, status);
   assert_true (g_file_get_contents (status, &events, NULL, NULL));
   append_output (all, "status", events);
+  append_output (all, "status", meet_a_late_reader (fixture));
   LOG output = cli_write_file (all->str, -1, 0600);
   g_autoptr (Cli) check = cli_start (CURATOR_SOURCE_DIR "/tests/cli/check_fields",
                                      CURATOR_SOURCE_DIR "/docs/zkflock.md", output);

@@ -2,6 +2,7 @@
 #include "hold.h"
 
 #include "base/outcome.h"
+#include "base/outlet.h"
 #include "base/status.h"
 #include "runner/guard.h"
 #include "runner/signals.h"
@@ -26,6 +27,41 @@ struct _Hold
   int code;
   gboolean lost;
 };
+
+static int
+write_token (const char *words)
+{
+  return write_words (STDOUT_FILENO, words);
+}
+
+static Outlet token = { .write = write_token };
+
+void
+hold_open (const Options *options)
+{
+  if (options->command == NULL)
+    outlet_open (&token);
+}
+
+int
+hold_check_token (int code)
+{
+  const int error = code == 0 ? outlet_get_error (&token) : 0;
+
+  if (error == 0)
+    return code;
+  print_error (NULL, "the token cannot be written: %s",
+               error == EAGAIN ? "nobody reads it" : g_strerror (error));
+  return EXIT_CODE_OUTPUT;
+}
+
+/* A reader that is late may still come. */
+static gboolean
+token_has_failed (void)
+{
+  const int error = outlet_get_error (&token);
+  return error != 0 && error != EAGAIN;
+}
 
 static void
 end (Hold *hold, int code)
@@ -88,6 +124,8 @@ on_timer (gpointer data)
                  (double) hold->options->max_hold_ms / 1000);
     status_set_verdict ("maximum");
     end (hold, EXIT_CODE_LOST);
+  } else if (token_has_failed ()) {
+    end (hold, hold_check_token (0));
   }
   return G_SOURCE_CONTINUE;
 }
@@ -109,11 +147,10 @@ hold_run (const Options *options, CuratorLease *lease, gint64 ends_us, Hold **ho
   };
 
   *lost = FALSE;
-  if (printf ("%" G_GUINT64_FORMAT "\n", curator_lease_get_fencing_token (lease)) < 0
-      || fflush (stdout) != 0) {
-    print_error (options->paths[0], "the token cannot be written: %s", g_strerror (errno));
-    return EXIT_CODE_OUTPUT;
-  }
+  outlet_send (
+      &token, g_strdup_printf ("%" G_GUINT64_FORMAT "\n", curator_lease_get_fencing_token (lease)));
+  if (token_has_failed ())
+    return hold_check_token (0);
   *hold = &self;
   signals_set_handler (on_signal, &self);
   if (!options->hold && is_over_from_the_start ())

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/notify.h"
 #include "base/outcome.h"
+#include "base/outlet.h"
 #include "base/status.h"
 #include "conflict.h"
 #include "contest.h"
@@ -508,11 +509,9 @@ dismiss_helpers (Run *run)
 static void
 on_lease_state (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
-  if (state != CURATOR_LEASE_STATE_SUSPECT && state != CURATOR_LEASE_STATE_HELD)
-    return;
-  GString *event = status_begin (state == CURATOR_LEASE_STATE_SUSPECT ? "suspect" : "held");
-  json_int (event, "left_ms", curator_lease_get_remaining_ms (lease));
-  status_send (event);
+  const CuratorLeaseState now = curator_lease_get_state (lease);
+  if (now != CURATOR_LEASE_STATE_LOST)
+    status_note_hold (now == CURATOR_LEASE_STATE_SUSPECT, curator_lease_get_remaining_ms (lease));
 }
 
 static int
@@ -578,6 +577,17 @@ start_helpers (Run *run)
   return FALSE;
 }
 
+/* Nothing is held yet, and the message may have to wait for its reader: a signal ends that. */
+static int
+report_no_start (Run *run, const char *what)
+{
+  const int error = errno;
+
+  dismiss_helpers (run);
+  signals_restore ();
+  return report_shortage (run->options->paths[0], what, error);
+}
+
 /* The helpers are forked before the first thread. Nothing is asked of a server before all is
  * there. */
 static int
@@ -586,14 +596,15 @@ start_and_run (Run *run)
   const Options *options = run->options;
   int code = EXIT_CODE_UNREACHABLE;
 
+  notify_open ();
+  hold_open (options);
   if (options->command != NULL && !start_helpers (run))
-    return report_shortage (options->paths[0], "cannot start a helper process", errno);
+    return report_no_start (run, "cannot start a helper process");
   run->loop = g_main_loop_new (NULL, FALSE);
+  if (!outlets_start () || !signals_start ())
+    return report_no_start (run, "cannot start");
   notify_watchdog ();
-  if (!signals_start ())
-    code = report_shortage (options->paths[0], "cannot start", errno);
-  else
-    run->client = connect_start (options, &code);
+  run->client = connect_start (options, &code);
   if (run->client == NULL) {
     dismiss_helpers (run);
     return code;

@@ -3,7 +3,9 @@
 #include "base/needs.h"
 #include "base/options.h"
 #include "base/outcome.h"
+#include "base/outlet.h"
 #include "base/status.h"
+#include "hold.h"
 #include "lock.h"
 #include "runner/terminal.h"
 #include "runner/title.h"
@@ -36,6 +38,9 @@ run_verb (const Options *options)
 
   if (options->verb == VERB_LOCK)
     return lock_and_run (options);
+  /* Both have a deadline, which no reader of messages moves. Without a thread they are written. */
+  if (options->verb == VERB_WAIT || options->verb == VERB_REVOKE)
+    (void) outlets_start ();
   g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
   return client != NULL ? views[options->verb](options, client) : code;
 }
@@ -60,9 +65,11 @@ main (int argc, char **argv)
            : open_status (options)            ? run_verb (options)
                                               : EXIT_CODE_USAGE;
   }
+  outlets_finish ();
+  code = hold_check_token (code);
   const gboolean is_view = options == NULL || options->verb != VERB_LOCK;
   /* A full disk shows up at the last write. */
-  if ((is_view || code == 0) && (fflush (stdout) != 0 || ferror (stdout))) {
+  if (is_view && (fflush (stdout) != 0 || ferror (stdout))) {
     print_error (NULL, "cannot write to standard output: %s", g_strerror (errno));
     code = EXIT_CODE_OUTPUT;
   }

@@ -7,12 +7,16 @@
 #include "base/needs.h"
 
 #include "base/outcome.h"
+#include "base/outlet.h"
+#include "base/status.h"
 #include "channel/channel_error.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -46,12 +50,32 @@ has_memory (void)
   return memory != MAP_FAILED && munmap (memory, bytes) == 0;
 }
 
+static const char *shown_path;
+
+void __assert_fail (const char *assertion, const char *file, unsigned line, const char *function);
+
+/* Takes the place of the C library's. libzookeeper asserts that its threads could be started, and
+ * others may have taken the last ones since that was tried. */
+G_GNUC_NORETURN __attribute__ ((visibility ("default"))) void
+__assert_fail (const char *assertion, const char *file, unsigned line, const char *function)
+{
+  if (strstr (assertion, "pthread_create") == NULL) {
+    print_error (NULL, "%s:%u: %s: %s does not hold", file, line, function, assertion);
+    outlets_finish ();
+    abort ();
+  }
+  const int code = report_shortage (shown_path, "cannot start a thread of libzookeeper", EAGAIN);
+  status_finish (code);
+  _exit (code);
+}
+
 gboolean
 needs_are_met (const char *path)
 {
   g_autoptr (GError) error = NULL;
   pthread_attr_t attributes;
 
+  shown_path = path;
   /* For another arena malloc () takes 64 MB of addresses, if only for a moment. Below "ulimit -v" a
    * thread that needs memory in that moment gets none. */
   mallopt (M_ARENA_MAX, 1);

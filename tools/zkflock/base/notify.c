@@ -1,6 +1,8 @@
 /* systemd's notification protocol, sd_notify(3). Does nothing without NOTIFY_SOCKET. */
 #include "base/notify.h"
 
+#include "base/outlet.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
@@ -21,25 +23,41 @@ notify_is_wanted (void)
   return socket_name () != NULL;
 }
 
-void
-notify_send (const char *state)
+static int
+write_state (const char *state)
 {
   const char *name = socket_name ();
   struct sockaddr_un address = { .sun_family = AF_UNIX };
 
   if (name == NULL || strlen (name) >= sizeof address.sun_path)
-    return;
+    return 0;
   memcpy (address.sun_path, name, strlen (name));
   if (*name == '@')
     address.sun_path[0] = '\0';
   const int fd = socket (AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd >= 0) {
     /* A notification is best effort: no failure here matters to the lock. */
-    (void) !sendto (fd, state, strlen (state), MSG_NOSIGNAL | MSG_DONTWAIT,
-                    (struct sockaddr *) &address,
+    (void) !sendto (fd, state, strlen (state), MSG_NOSIGNAL, (struct sockaddr *) &address,
                     (socklen_t) (offsetof (struct sockaddr_un, sun_path) + strlen (name)));
     close (fd);
   }
+  return 0;
+}
+
+static Outlet outlet = { .write = write_state };
+
+void
+notify_open (void)
+{
+  if (notify_is_wanted ())
+    outlet_open (&outlet);
+}
+
+void
+notify_send (const char *state)
+{
+  if (notify_is_wanted ())
+    outlet_send (&outlet, g_strdup (state));
 }
 
 void

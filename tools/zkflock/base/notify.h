@@ -3,6 +3,8 @@
 #include <glib.h>
 
 gboolean notify_is_wanted (void);
+/* Before outlets_start (). */
+void notify_open (void);
 /* state: lines of NAME=value. */
 void notify_send (const char *state);
 /* Sends watchdog heartbeats from the main loop if the service manager asks for them

@@ -4,25 +4,27 @@
 
 #include "base/exit_code.h"
 #include "base/json.h"
+#include "base/outlet.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #define FIRST_FREE_FD 3
-#define LAST_WAIT_MS  1000 /* for a reader that is busy, at the end */
+
+static int write_status (const char *words);
+static char *tell_dropped (guint n);
 
 static struct
 {
   int fd;
-  GString *
-      unread; /* a full pipe must not stop the clock of the lock, so what does not fit waits here */
+  Outlet outlet;
+  gboolean is_in_doubt; /* as told */
   const char *verdict;
   gboolean command_ended;
   gboolean by_signal;
   int number;
-} status = { .fd = -1 };
+} status = { .fd = -1, .outlet = { .write = write_status, .tell_dropped = tell_dropped } };
 
 gboolean
 status_open (int fd)
@@ -39,7 +41,7 @@ status_open (int fd)
   /* The command has the standard descriptors, whatever else they are used for. */
   if (fd >= FIRST_FREE_FD)
     close (fd);
-  status.unread = g_string_new (NULL);
+  outlet_open (&status.outlet);
   return TRUE;
 }
 
@@ -47,29 +49,6 @@ gboolean
 status_is_wanted (void)
 {
   return status.fd >= 0;
-}
-
-/* A pipe that can be written to takes PIPE_BUF bytes without blocking. */
-static void
-flush (int wait_ms)
-{
-  const gint64 until = g_get_monotonic_time () + wait_ms * 1000;
-
-  while (status.fd >= 0 && status.unread->len > 0) {
-    struct pollfd one = { .fd = status.fd, .events = POLLOUT };
-    const gint64 left_ms = MAX (until - g_get_monotonic_time (), 0) / 1000;
-    const int ready = poll (&one, 1, (int) left_ms);
-    if (ready == 0 || (ready < 0 && errno != EINTR))
-      return;
-    const gssize n =
-        ready > 0 ? write (status.fd, status.unread->str, MIN (status.unread->len, 4096)) : 0;
-    if (n < 0 && errno != EINTR && errno != EAGAIN) {
-      /* Nobody reads any more. */
-      close (status.fd);
-      status.fd = -1;
-    }
-    g_string_erase (status.unread, 0, MAX (n, 0));
-  }
 }
 
 GString *
@@ -84,21 +63,55 @@ status_begin (const char *event)
   return line;
 }
 
-void
-status_send (GString *event)
+/* A line; takes the event. */
+static char *
+end_event (GString *event)
 {
   json_end (event, '}');
   g_string_append_c (event, '\n');
+  return g_string_free (event, FALSE);
+}
+
+static int
+write_status (const char *words)
+{
+  return write_words (status.fd, words);
+}
+
+static char *
+tell_dropped (guint n)
+{
+  GString *event = status_begin ("dropped");
+  json_int (event, "count", n);
+  return end_event (event);
+}
+
+void
+status_send (GString *event)
+{
+  char *line = end_event (event);
+
   if (status_is_wanted ())
-    g_string_append_len (status.unread, event->str, (gssize) event->len);
-  g_string_free (event, TRUE);
-  flush (0);
+    outlet_send (&status.outlet, line);
+  else
+    g_free (line);
 }
 
 void
 status_event (const char *event)
 {
   status_send (status_begin (event));
+}
+
+void
+status_note_hold (gboolean is_in_doubt, gint64 left_ms)
+{
+  if (is_in_doubt == status.is_in_doubt)
+    return;
+  status.is_in_doubt = is_in_doubt;
+  GString *event = status_begin (is_in_doubt ? "suspect" : "held");
+  json_int (event, "left_ms", left_ms);
+  status_send (event);
 }
 
 void
@@ -151,5 +164,5 @@ status_finish (int exit_code)
     json_end (event, '}');
   }
   status_send (event);
-  flush (LAST_WAIT_MS);
+  outlets_finish ();
 }

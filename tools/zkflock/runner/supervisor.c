@@ -67,6 +67,8 @@ static void
 kill_group (Supervisor *self, int signal)
 {
   if (signal == SIGKILL) {
+    if (self->n_looks == 0)
+      status_event ("kill");
     self->n_looks = MAX (self->n_looks, 1);
     cgroup_kill (self->job->cgroup);
   } else if (signal == SIGTERM) {
@@ -146,17 +148,6 @@ ask_to_end (Supervisor *self, const char *reason)
   kill_group (self, SIGCONT);
 }
 
-/* killed: killed_for_loss or killed_for_maximum. */
-static void
-kill_command (Supervisor *self, gboolean *killed)
-{
-  if (!*killed) {
-    *killed = TRUE;
-    status_event ("kill");
-  }
-  kill_group (self, SIGKILL);
-}
-
 static void
 react_to_doubt (Supervisor *self, gint64 left_ms)
 {
@@ -164,6 +155,8 @@ react_to_doubt (Supervisor *self, gint64 left_ms)
   const CuratorLeaseState state = curator_lease_get_state (self->job->lease);
   const gboolean in_doubt = state == CURATOR_LEASE_STATE_SUSPECT || left_ms <= self->moments.doubt;
 
+  if (state != CURATOR_LEASE_LOST)
+    status_note_hold (in_doubt, left_ms);
   if (in_doubt && what == ON_SUSPEND_PAUSE && !self->paused && !self->asked_for_loss) {
     print_verbose (self->job->options, "the hold is in doubt: the command is stopped");
     pause_group (self, TRUE);
@@ -188,8 +181,10 @@ check_maximum (Supervisor *self, gint64 left_ms)
     self->asked_for_maximum = TRUE;
     ask_to_end (self, "maximum");
   }
-  if (left_ms <= self->limit.kill)
-    kill_command (self, &self->killed_for_maximum);
+  if (left_ms <= self->limit.kill) {
+    self->killed_for_maximum = TRUE;
+    kill_group (self, SIGKILL);
+  }
 }
 
 static void
@@ -198,7 +193,8 @@ check_deadline (Supervisor *self, gint64 left_ms)
   if (left_ms <= self->moments.kill) {
     if (!self->killed_for_loss)
       print_verbose (self->job->options, "the hold is about to end: KILL to the command");
-    kill_command (self, &self->killed_for_loss);
+    self->killed_for_loss = TRUE;
+    kill_group (self, SIGKILL);
   } else if (self->doubted && !self->ended) {
     if (boottime_us () >= self->kill_at_us)
       kill_group (self, SIGKILL);
