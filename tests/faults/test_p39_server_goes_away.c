@@ -184,7 +184,7 @@ scene_end (Scene *scene)
 static gboolean
 is_lost (const Holder *holder)
 {
-  return curator_lease_get_state (holder->lease) == CURATOR_LEASE_LOST;
+  return curator_lease_get_state (holder->lease) == CURATOR_LEASE_STATE_LOST;
 }
 
 /* It lasts longer than any proof of before would allow, or it is over. */

@@ -155,7 +155,7 @@ react_to_doubt (Supervisor *self, gint64 left_ms)
   const CuratorLeaseState state = curator_lease_get_state (self->job->lease);
   const gboolean in_doubt = state == CURATOR_LEASE_STATE_SUSPECT || left_ms <= self->moments.doubt;
 
-  if (state != CURATOR_LEASE_LOST)
+  if (state != CURATOR_LEASE_STATE_LOST)
     status_note_hold (in_doubt, left_ms);
   if (in_doubt && what == ON_SUSPEND_PAUSE && !self->paused && !self->asked_for_loss) {
     print_verbose (self->job->options, "the hold is in doubt: the command is stopped");
