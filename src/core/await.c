@@ -12,7 +12,7 @@
 
 #include "base/fork_gate.h"
 #include "core/client-record.h"
-#include "core/cond_init.h"
+#include "base/cond_init.h"
 
 struct _CuratorSeat
 {
@@ -96,7 +96,7 @@ curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable,
   pthread_mutex_unlock (&seat->mutex);
   curator_gate_resume (depth);
   if (handler != 0)
-    g_cancellable_disconnect (cancellable, handler);
+    curator_op_disconnect (cancellable, handler);
   curator_op_unref (op);
   if (await->error != NULL) {
     g_propagate_error (error, await->error);

@@ -152,23 +152,38 @@ on_cancelled (GCancellable *cancellable, gpointer data)
 {
   CuratorOp *op = data;
   g_assert (g_atomic_int_get (&op->connected));
-  /* Shows ThreadSanitizer that the thread that disconnects waits for this. */
+  /* Shows ThreadSanitizer that whoever drops the handler's reference comes later. */
   curator_op_ref (op);
   curator_op_cancel (
       op, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "the operation was cancelled"));
   curator_op_unref (op);
 }
 
-CURATOR_DESTROY_FUNC (unref_op, curator_op_unref)
+static void
+drop_op (gpointer op, GClosure *closure)
+{
+  curator_op_unref (op);
+}
 
 gulong
 curator_op_connect (CuratorOp *op, GCancellable *cancellable)
 {
   CURATOR_INSIDE_GATE;
-  /* Shows ThreadSanitizer the hand-over, which GCancellable does out of its sight. */
+  /* Shows ThreadSanitizer the hand-over, which GLib does out of its sight. */
   g_atomic_int_set (&op->connected, TRUE);
-  return g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), curator_op_ref (op),
-                                unref_op);
+  const gulong handler = g_signal_connect_data (cancellable, "cancelled", G_CALLBACK (on_cancelled),
+                                                curator_op_ref (op), drop_op, 0);
+  /* Its handlers may have had their turn before. */
+  if (g_cancellable_is_cancelled (cancellable))
+    on_cancelled (cancellable, op);
+  return handler;
+}
+
+void
+curator_op_disconnect (GCancellable *cancellable, gulong handler)
+{
+  CURATOR_INSIDE_GATE;
+  g_signal_handler_disconnect (cancellable, handler);
 }
 
 void

@@ -66,9 +66,12 @@ void curator_op_finish (CuratorOp *op, gpointer result, GError *error) CURATOR_L
 void curator_op_stop_deadline (CuratorOp *op) CURATOR_LOCKED;
 /* Takes reason. Does nothing if the op has finished. */
 void curator_op_cancel (CuratorOp *op, GError *reason) CURATOR_UNLOCKED;
-/* Cancelling cancellable cancels op. Disconnect the handler when op is done, but not from inside
- * it. 0 if cancellable was already cancelled; op then is, too. */
+/* Cancelling cancellable cancels op, at once if it already is. */
 gulong curator_op_connect (CuratorOp *op, GCancellable *cancellable);
+/* When op is done, also inside a handler of cancellable. Unlike g_cancellable_disconnect() it does
+ * not wait for the handlers, one of which may wait for what comes next: ours has its own reference
+ * of op. */
+void curator_op_disconnect (GCancellable *cancellable, gulong handler);
 CuratorOp *curator_op_ref (CuratorOp *op);
 void curator_op_unref (CuratorOp *op);
 
