@@ -22,7 +22,6 @@ struct _CuratorAsync
   GCallback callback;
   gpointer user_data;
   GCancellable *cancellable;
-  gulong handler;
   gint pending; /* atomic: 2 until the operation, or the call that started it, has ended */
   gpointer result;
   GError *error;
@@ -50,8 +49,6 @@ static void
 deliver (gpointer data)
 {
   CuratorAsync *async = data;
-  if (async->handler != 0)
-    curator_op_disconnect (async->cancellable, async->handler);
   async->deliver (async->callback, async->owner, g_steal_pointer (&async->result), async->error,
                   async->user_data);
 }
@@ -137,7 +134,7 @@ curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancell
   }
   if (cancellable != NULL) {
     async->cancellable = g_object_ref (cancellable);
-    async->handler = curator_op_connect (op, cancellable);
+    curator_op_connect (op, cancellable);
   }
   curator_op_unref (op);
   finish_part (async);
