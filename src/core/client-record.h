@@ -11,6 +11,7 @@
 #include "core/dispatch.h"
 #include "core/listeners.h"
 #include "core/settings-record.h"
+#include "core/turns.h"
 #include "core/zk_ops.h"
 #include "curator/curator.h"
 
@@ -108,6 +109,7 @@ struct _CuratorClient
       CURATOR_GUARDED; /* final: the code for which no further session is opened; or 0 */
   gboolean no_containers CURATOR_GUARDED;     /* a server answered ZUNIMPLEMENTED */
   CuratorListeners listeners CURATOR_GUARDED; /* CuratorStateListener */
+  CuratorTurns turns CURATOR_GUARDED;         /* callbacks in the program's context */
   GQueue connection_waiters CURATOR_GUARDED;  /* CuratorRetryLoop waiting to be connected */
   GQueue ops_running CURATOR_GUARDED;         /* CuratorOp, to be cancelled by close */
   CuratorConnectionErrors *errors;            /* known to connection_error.c */
