@@ -102,8 +102,8 @@ curator_tls_session_dup_refusal (CuratorTlsSession *tls)
   unsigned status = 0;
   gnutls_datum_t text = { 0 };
   const gnutls_datum_t *shown = gnutls.certificate_get_peers (tls->session, &n);
-  const int rc =
-      gnutls.certificate_verify_peers (tls->session, wanted, G_N_ELEMENTS (wanted), &status);
+  const int rc = curator_tls_credentials_verify (tls->credentials, tls->session, wanted,
+                                                 G_N_ELEMENTS (wanted), &status);
   g_autofree char *stale = curator_tls_credentials_dup_stale (tls->credentials);
   const char *why = rc < 0 ? gnutls.strerror (rc) : stale;
 
