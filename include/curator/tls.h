@@ -103,8 +103,9 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_client_set_tls (CuratorClient *client, CuratorTls *tls, GError **error);
 
 /** Authenticates every connection by SASL DIGEST-MD5. Before start. Use it inside TLS only: the
- *  mechanism is weak. A refusal ends the client with AUTH_FAILED. Mirrors the Client section of a
- *  JAAS file with DigestLoginModule.
+ *  mechanism is weak. A refusal ends the client with AUTH_FAILED. Without the mechanism's module of
+ *  Cyrus SASL curator_client_start() fails with UNSUPPORTED. Mirrors the Client section of a JAAS
+ *  file with DigestLoginModule.
  *  @param password  wiped when the client is freed
  *  @return FALSE with INVALID_ARGUMENT for a client on a handle of the program's, or UNSUPPORTED if
  *          the library was built without SASL */

@@ -115,16 +115,35 @@ curator_lookup_leave (CuratorLookupKind kind)
 }
 
 static int
-ask (GPtrArray *addresses, const char *host, int flags)
+look_up (const char *host, int flags, struct addrinfo **found)
 {
   const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = flags };
-  struct addrinfo *found = NULL;
 
   const guint depth = curator_gate_suspend ();
   curator_lookup_enter (CURATOR_LOOKUP_BY_US);
-  const int failed = getaddrinfo (host, NULL, &hints, &found);
+  const int failed = getaddrinfo (host, NULL, &hints, found);
   curator_lookup_leave (CURATOR_LOOKUP_BY_US);
   curator_gate_resume (depth);
+  return failed;
+}
+
+gboolean
+curator_lookup_takes (const char *number)
+{
+  struct addrinfo *found = NULL;
+  const int failed = look_up (number, AI_ADDRCONFIG | AI_NUMERICHOST, &found);
+
+  if (found != NULL)
+    freeaddrinfo (found);
+  return failed == 0;
+}
+
+static int
+ask (GPtrArray *addresses, const char *host, int flags)
+{
+  struct addrinfo *found = NULL;
+  const int failed = look_up (host, flags, &found);
+
   for (const struct addrinfo *next = found; next != NULL; next = next->ai_next) {
     /* A name may stand in several lines of /etc/hosts. */
     const CuratorAddress address = curator_address_new (next->ai_addr, next->ai_addrlen);

@@ -10,6 +10,10 @@
  * long as the name servers do, up to minutes. */
 GPtrArray *curator_lookup (const char *host, int *failed);
 
+/* Whether libzookeeper can connect to that address: not if the host has addresses of the other family
+ * only, loopback apart. Asks no name server. */
+gboolean curator_lookup_takes (const char *number);
+
 typedef enum
 {
   CURATOR_LOOKUP_BY_US,

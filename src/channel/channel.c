@@ -211,10 +211,12 @@ curator_channel_close (CuratorChannel *channel)
 char *
 curator_channel_dup_hosts (CuratorChannel *channel)
 {
-  const guint16 port = curator_loopback_get_port (channel->loopback);
+  const CuratorAddress *address = curator_loopback_get_address (channel->loopback);
+  g_autofree char *host = curator_address_dup_host (address);
   GString *hosts = g_string_new (NULL);
   for (int i = 0; i < N_COPIES; i++)
-    g_string_append_printf (hosts, "%s127.0.0.1:%u", i > 0 ? "," : "", port);
+    g_string_append_printf (hosts, "%s%s:%u", i > 0 ? "," : "", host,
+                            curator_address_port (address));
   return g_string_free (hosts, FALSE);
 }
 

@@ -13,6 +13,10 @@
 /* A server sends less; it has to fit into a buffer. */
 #define CURATOR_SASL_FRAME_MAX (64 * 1024)
 
+/* Servers send and take up to their jute.maxbuffer, by default 1 MiB. No sensible one is more than
+ * this, and libzookeeper allocates what a length says. */
+#define CURATOR_FRAME_MAX (32 * 1024 * 1024)
+
 typedef struct
 {
   gint32 timeout_ms;

@@ -149,7 +149,8 @@ write_client (CuratorLink *link)
   return TRUE;
 }
 
-/* FALSE: the server is gone, or one of its frames cannot be. What came before is passed on. */
+/* FALSE: the server is gone; or one of its frames cannot be, which is reported. What came before is
+ * passed on. */
 static gboolean
 read_server (CuratorLink *link, GError **error)
 {
@@ -163,8 +164,10 @@ read_server (CuratorLink *link, GError **error)
       curator_ping_scan_sound (&link->pings.to_client, curator_buffer_data (buffer), n);
   buffer->end -= n - sound;
   if (sound < n) {
-    g_set_error_literal (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
-                         "the server has sent a frame that is not one of ZooKeeper");
+    g_autoptr (GError) bad = g_error_new_literal (
+        CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CONNECT,
+        "the server has sent a frame of a length that none of ZooKeeper's has");
+    curator_link_report_loss (link, bad);
     return FALSE;
   }
   if (link->has_asked) {
@@ -202,7 +205,7 @@ pump_open (CuratorLink *link, const struct pollfd fds[CURATOR_LINK_FDS])
       write_server (link, &error) && (!has_answers || read_server (link, &error));
 
   if (!has_server) {
-    if (!link->is_answered)
+    if (error != NULL && !link->is_answered)
       curator_link_report_loss (link, error);
     curator_link_enter (link, CURATOR_LINK_SERVER_LOST);
   } else if (!has_client || !write_client (link)) {

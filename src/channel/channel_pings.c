@@ -12,13 +12,13 @@
 
 /* The next byte of the length or the xid. TRUE: it completes those of a ping. */
 static gboolean
-add_to_head (CuratorPingScan *scan, guint8 byte, gint32 least)
+add_to_head (CuratorPingScan *scan, guint8 byte, gint32 least, gint32 most)
 {
   scan->head[scan->n_head++] = byte;
   if (scan->n_head < 4)
     return FALSE;
   const gint32 length = curator_frame_read_int (scan->head);
-  scan->is_broken = length < least;
+  scan->is_broken = length < least || length > most;
   /* A frame may be shorter than an xid. */
   if (scan->is_broken || scan->n_head < 4 + MIN ((guint) length, 4))
     return FALSE;
@@ -36,7 +36,7 @@ curator_ping_scan_least (const CuratorPingScan *scan)
 
 /* left: becomes what follows the byte that breaks it. */
 static guint
-scan_frames (CuratorPingScan *scan, const guint8 *bytes, gsize *left, gint32 least)
+scan_frames (CuratorPingScan *scan, const guint8 *bytes, gsize *left, gint32 least, gint32 most)
 {
   guint found = 0;
 
@@ -44,7 +44,7 @@ scan_frames (CuratorPingScan *scan, const guint8 *bytes, gsize *left, gint32 lea
     const gsize step = scan->n_rest > 0 ? MIN (scan->n_rest, *left) : 1;
     if (scan->n_rest > 0)
       scan->n_rest -= (guint32) step;
-    else if (add_to_head (scan, *bytes, least))
+    else if (add_to_head (scan, *bytes, least, most))
       found++;
     bytes += step;
     *left -= step;
@@ -55,7 +55,7 @@ scan_frames (CuratorPingScan *scan, const guint8 *bytes, gsize *left, gint32 lea
 guint
 curator_ping_scan (CuratorPingScan *scan, const guint8 *bytes, gsize n)
 {
-  return scan_frames (scan, bytes, &n, 0);
+  return scan_frames (scan, bytes, &n, 0, G_MAXINT32);
 }
 
 gsize
@@ -64,7 +64,7 @@ curator_ping_scan_sound (const CuratorPingScan *scan, const guint8 *bytes, gsize
   CuratorPingScan ahead = *scan;
   gsize left = n;
 
-  scan_frames (&ahead, bytes, &left, REPLY_HEADER);
+  scan_frames (&ahead, bytes, &left, REPLY_HEADER, CURATOR_FRAME_MAX);
   return ahead.is_broken ? n - left - 1 : n;
 }
 

@@ -31,7 +31,7 @@ guint curator_ping_scan_least (const CuratorPingScan *scan);
 guint curator_ping_scan (CuratorPingScan *scan, const guint8 *bytes, gsize n);
 
 /* How many bytes of the next piece from the server can be passed on: libzookeeper allocates
- * whatever length it receives, and reads a header behind the end of a shorter frame. The scan has
+ * whatever length it receives, up to 2 GiB, and reads a header behind the end of a shorter frame. The scan has
  * not been broken before. */
 gsize curator_ping_scan_sound (const CuratorPingScan *scan, const guint8 *bytes, gsize n);
 

@@ -6,17 +6,21 @@
  */
 #include "channel/channel_sasl.h"
 
+#include "base/tag.h"
 #include "channel/channel_error.h"
 #include "channel/tls_settings.h"
 
+#include <errno.h>
 #include <string.h>
 
 static CuratorSaslSettings *
-settings_new (const char *mechanism, const char *service, const char *server_name)
+settings_new (const char *mechanism, const char *package, const char *service,
+              const char *server_name)
 {
   CuratorSaslSettings *settings = g_new0 (CuratorSaslSettings, 1);
   curator_refs_init (&settings->refs);
   settings->mechanism = mechanism;
+  settings->package = package;
   settings->service = g_strdup (service);
   settings->server_name = g_strdup (server_name);
   return settings;
@@ -26,7 +30,8 @@ CuratorSaslSettings *
 curator_sasl_settings_new_digest (const char *user, const char *password)
 {
   /* The name that every ZooKeeper server has for this mechanism. */
-  CuratorSaslSettings *settings = settings_new ("DIGEST-MD5", "zookeeper", "zk-sasl-md5");
+  CuratorSaslSettings *settings =
+      settings_new ("DIGEST-MD5", "libsasl2-modules", "zookeeper", "zk-sasl-md5");
   settings->user = g_strdup (user);
   settings->password = g_strdup (password);
   return settings;
@@ -35,7 +40,8 @@ curator_sasl_settings_new_digest (const char *user, const char *password)
 CuratorSaslSettings *
 curator_sasl_settings_new_gssapi (const char *service, const char *server_name)
 {
-  return settings_new ("GSSAPI", service != NULL ? service : "zookeeper", server_name);
+  return settings_new ("GSSAPI", "libsasl2-modules-gssapi-mit",
+                       service != NULL ? service : "zookeeper", server_name);
 }
 
 void
@@ -54,6 +60,7 @@ curator_sasl_settings_unref (CuratorSaslSettings *settings)
 
 #include <pthread.h>
 #include <sasl/sasl.h>
+#include <sasl/saslplug.h>
 
 #define N_CALLBACKS 6
 
@@ -111,6 +118,28 @@ gboolean
 curator_sasl_is_built_in (void)
 {
   return TRUE;
+}
+
+static void
+note_mechanism (client_sasl_mechanism_t *mechanism, sasl_info_callback_stage_t stage, void *data)
+{
+  *(gboolean *) data |= stage == SASL_INFO_LIST_MECH;
+}
+
+gboolean
+curator_sasl_load (const CuratorSaslSettings *settings, GError **error)
+{
+  gboolean found = FALSE;
+
+  pthread_once (&library_once, init_library);
+  if (library_result == SASL_NOMEM)
+    return CURATOR_REFUSE (error, CURATOR_ERROR_RESOURCES, "SASL: %s", g_strerror (ENOMEM));
+  if (library_result == SASL_OK)
+    sasl_client_plugin_info (settings->mechanism, note_mechanism, &found);
+  return found
+         || CURATOR_REFUSE (error, CURATOR_ERROR_UNSUPPORTED,
+                            "SASL %s: Cyrus SASL finds no module for it; Debian's is in %s",
+                            settings->mechanism, settings->package);
 }
 
 static int
@@ -215,11 +244,8 @@ start (CuratorSasl *sasl, const char **out, unsigned *length)
   const sasl_security_properties_t plain = { .max_ssf = 0 };
   const char *chosen;
 
-  pthread_once (&library_once, init_library);
-  int rc = library_result;
-  if (rc == SASL_OK)
-    rc = sasl_client_new (settings->service, sasl->host, NULL, NULL, sasl->callbacks, 0,
-                          &sasl->connection);
+  int rc = sasl_client_new (settings->service, sasl->host, NULL, NULL, sasl->callbacks, 0,
+                            &sasl->connection);
   if (rc == SASL_OK)
     rc = sasl_setprop (sasl->connection, SASL_SEC_PROPS, &plain);
   return rc == SASL_OK
@@ -275,6 +301,8 @@ curator_sasl_outcome (CuratorSasl *sasl)
 
 /* No settings are accepted, so no authentication begins. If one did, no step would. */
 CURATOR_STUB (gboolean, curator_sasl_is_built_in, (void), FALSE)
+CURATOR_STUB (gboolean, curator_sasl_load, (const CuratorSaslSettings *settings, GError **error),
+              curator_channel_unsupported (error, "SASL"))
 CURATOR_STUB (CuratorSasl *, curator_sasl_new, (CuratorSaslSettings * settings, const char *host),
               NULL)
 CURATOR_STUB (CuratorSasl *, curator_sasl_ref, (CuratorSasl * sasl), sasl)

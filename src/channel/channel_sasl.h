@@ -15,6 +15,7 @@ typedef struct
 {
   CuratorRefs refs;
   const char *mechanism; /* "DIGEST-MD5" or "GSSAPI" */
+  const char *package;   /* where Debian has its module */
   char *user;            /* DIGEST-MD5 */
   char *password;
   char *service;
@@ -29,6 +30,9 @@ CuratorSaslSettings *curator_sasl_settings_new_gssapi (const char *service,
 void curator_sasl_settings_unref (CuratorSaslSettings *settings);
 
 gboolean curator_sasl_is_built_in (void);
+/* Loads Cyrus SASL's modules, before any thread of a channel needs them. FALSE with UNSUPPORTED if
+ * that of the mechanism is not installed, or RESOURCES. */
+gboolean curator_sasl_load (const CuratorSaslSettings *settings, GError **error);
 
 typedef struct _CuratorSasl CuratorSasl;
 

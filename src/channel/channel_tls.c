@@ -102,8 +102,8 @@ curator_tls_session_dup_refusal (CuratorTlsSession *tls)
   unsigned status = 0;
   gnutls_datum_t text = { 0 };
   const gnutls_datum_t *shown = gnutls.certificate_get_peers (tls->session, &n);
-  const int rc =
-      gnutls.certificate_verify_peers (tls->session, wanted, G_N_ELEMENTS (wanted), &status);
+  const int rc = curator_tls_credentials_verify (tls->credentials, tls->session, wanted,
+                                                 G_N_ELEMENTS (wanted), &status);
   g_autofree char *stale = curator_tls_credentials_dup_stale (tls->credentials);
   const char *why = rc < 0 ? gnutls.strerror (rc) : stale;
 
@@ -166,7 +166,8 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
 
   tls->fd = fd;
   tls->credentials = credentials;
-  tls->host = g_strdup (host);
+  /* A dot at the end only tells name servers that nothing follows. */
+  tls->host = g_strndup (host, strlen (host) - (g_str_has_suffix (host, ".") ? 1 : 0));
   gnutls.init (&tls->session, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
   const int rc = gnutls.set_default_priority_append (tls->session, NO_OLD_VERSIONS, NULL, 0);
   if (rc < 0) {
@@ -177,8 +178,8 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
   }
   gnutls.credentials_set (tls->session, GNUTLS_CRD_CERTIFICATE,
                           curator_tls_credentials_get (credentials));
-  if (!g_hostname_is_ip_address (host))
-    gnutls.server_name_set (tls->session, GNUTLS_NAME_DNS, host, strlen (host));
+  if (!g_hostname_is_ip_address (tls->host))
+    gnutls.server_name_set (tls->session, GNUTLS_NAME_DNS, tls->host, strlen (tls->host));
   if (verify) {
     gnutls.session_set_ptr (tls->session, tls);
     gnutls.session_set_verify_function (tls->session, on_certificate);

@@ -5,7 +5,7 @@
 
 typedef struct _CuratorTlsSession CuratorTlsSession;
 
-/* host: SNI, and the name that the certificate must have. */
+/* host: SNI, and the name that the certificate must have, without a dot at its end. */
 CuratorTlsSession *curator_tls_session_new (int fd, const char *host,
                                             CuratorTlsCredentials *credentials, gboolean verify,
                                             GError **error);

@@ -58,13 +58,20 @@
   DO (x509_crt_check_ip)                                                                           \
   DO (x509_crt_check_revocation)                                                                   \
   DO (x509_crt_deinit)                                                                             \
+  DO (x509_crt_equals2)                                                                            \
+  DO (x509_crt_get_ca_status)                                                                      \
   DO (x509_crt_get_expiration_time)                                                                \
   DO (x509_crt_get_pk_algorithm)                                                                   \
   DO (x509_crt_get_subject_alt_name)                                                               \
+  DO (x509_crt_get_version)                                                                        \
   DO (x509_crt_import)                                                                             \
   DO (x509_crt_init)                                                                               \
+  DO (x509_trust_list_add_cas)                                                                     \
+  DO (x509_trust_list_deinit)                                                                      \
+  DO (x509_trust_list_init)                                                                        \
   DO (x509_trust_list_iter_get_ca)                                                                 \
-  DO (x509_trust_list_remove_cas)
+  DO (x509_trust_list_remove_cas)                                                                  \
+  DO (x509_trust_list_verify_crt2)
 
 #define CURATOR_GNUTLS_MEMBER(name) __typeof__ (gnutls_##name) *(name);
 

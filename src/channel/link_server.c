@@ -76,7 +76,8 @@ void
 curator_link_report_loss (CuratorLink *link, const GError *error)
 {
   g_autoptr (GError) whole = g_error_copy (error);
-  g_prefix_error (&whole, "it opened the session and answered nothing: ");
+  if (!link->is_answered)
+    g_prefix_error (&whole, "it opened the session and answered nothing: ");
   report (link, whole, FALSE);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "channel/loopback.h"
 
+#include "base/lookup.h"
 #include "channel/channel_frames.h"
 
 #include <errno.h>
@@ -38,30 +39,43 @@ struct _CuratorLoopback
 {
   int fd;
   int diag_fd; /* asks the kernel about sockets; -1: not yet */
-  guint16 port;
+  CuratorAddress address;
   gint64 pause_until_us;
   Guest guests[CURATOR_LOOPBACK_GUESTS];
 };
 
-CuratorLoopback *
-curator_loopback_open (void)
+/* With a port of the system's choice. -1 with errno set. */
+static int
+listen_at (CuratorAddress *address)
 {
-  struct sockaddr_in name = { .sin_family = AF_INET, .sin_addr = { htonl (INADDR_LOOPBACK) } };
-  socklen_t length = sizeof name;
-  const int fd = socket (AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int fd = socket (address->name.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  struct sockaddr *name = (struct sockaddr *) &address->name;
+  socklen_t length = (socklen_t) address->length;
 
-  if (fd < 0 || bind (fd, (struct sockaddr *) &name, sizeof name) != 0
-      || listen (fd, SOMAXCONN) != 0 || getsockname (fd, (struct sockaddr *) &name, &length) != 0) {
+  if (fd < 0 || bind (fd, name, length) != 0 || listen (fd, SOMAXCONN) != 0
+      || getsockname (fd, name, &length) != 0) {
     const int failed = errno;
     if (fd >= 0)
       close (fd);
     errno = failed;
-    return NULL;
+    return -1;
   }
+  return fd;
+}
+
+CuratorLoopback *
+curator_loopback_open (void)
+{
+  CuratorAddress address;
+
+  curator_address_of_host (curator_lookup_takes ("127.0.0.1") ? "127.0.0.1" : "::1", 0, &address);
+  const int fd = listen_at (&address);
+  if (fd < 0)
+    return NULL;
   CuratorLoopback *loopback = g_new0 (CuratorLoopback, 1);
   loopback->fd = fd;
   loopback->diag_fd = -1;
-  loopback->port = ntohs (name.sin_port);
+  loopback->address = address;
   for (int i = 0; i < CURATOR_LOOPBACK_GUESTS; i++)
     loopback->guests[i].fd = -1;
   return loopback;
@@ -97,10 +111,10 @@ curator_loopback_close (CuratorLoopback *loopback)
   g_free (loopback);
 }
 
-guint16
-curator_loopback_get_port (CuratorLoopback *loopback)
+const CuratorAddress *
+curator_loopback_get_address (CuratorLoopback *loopback)
 {
-  return loopback->port;
+  return &loopback->address;
 }
 
 gint64
@@ -135,7 +149,7 @@ find_place (CuratorLoopback *loopback)
 static gboolean
 ask_kernel (CuratorLoopback *loopback, in_port_t peer_port)
 {
-  const in_addr_t here = htonl (INADDR_LOOPBACK);
+  const CuratorAddress *address = &loopback->address;
   struct
   {
     struct nlmsghdr head;
@@ -145,16 +159,20 @@ ask_kernel (CuratorLoopback *loopback, in_port_t peer_port)
               .nlmsg_type = SOCK_DIAG_BY_FAMILY,
               .nlmsg_flags = NLM_F_REQUEST,
               .nlmsg_seq = peer_port },
-    .body = { .sdiag_family = AF_INET,
+    .body = { .sdiag_family = (guint8) address->name.ss_family,
               .sdiag_protocol = IPPROTO_TCP,
               .idiag_states = 1 << TCP_ESTABLISHED,
               .id = { .idiag_sport = peer_port,
-                      .idiag_dport = htons (loopback->port),
-                      .idiag_src = { here },
-                      .idiag_dst = { here },
+                      .idiag_dport = htons (curator_address_port (address)),
                       .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
   };
 
+  if (address->name.ss_family == AF_INET)
+    question.body.id.idiag_src[0] = htonl (INADDR_LOOPBACK);
+  else
+    question.body.id.idiag_src[3] = htonl (1); /* ::1 */
+  memcpy (question.body.id.idiag_dst, question.body.id.idiag_src,
+          sizeof question.body.id.idiag_dst);
   if (loopback->diag_fd < 0)
     loopback->diag_fd = socket (AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
   return loopback->diag_fd >= 0
@@ -193,7 +211,7 @@ accept_guest (CuratorLoopback *loopback)
 {
   const int one = 1;
   const struct linger reset = { .l_onoff = 1 };
-  struct sockaddr_in peer = { 0 };
+  struct sockaddr_storage peer = { 0 };
   socklen_t length = sizeof peer;
   const int fd =
       accept4 (loopback->fd, (struct sockaddr *) &peer, &length, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -204,7 +222,8 @@ accept_guest (CuratorLoopback *loopback)
     return FALSE;
   }
   Guest *guest = find_place (loopback);
-  if (guest->fd >= 0 && !may_be_ours (loopback, peer.sin_port)) {
+  const CuratorAddress from = curator_address_new (&peer, length);
+  if (guest->fd >= 0 && !may_be_ours (loopback, htons (curator_address_port (&from)))) {
     setsockopt (fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     close (fd);
     return TRUE;

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "base/address.h"
+
 #include <glib.h>
 #include <poll.h>
 
@@ -18,7 +20,7 @@ typedef gboolean (*CuratorLoopbackFunc) (int fd, guint8 *frame, gsize size, gpoi
 /* NULL with errno set. */
 CuratorLoopback *curator_loopback_open (void);
 void curator_loopback_close (CuratorLoopback *loopback);
-guint16 curator_loopback_get_port (CuratorLoopback *loopback);
+const CuratorAddress *curator_loopback_get_address (CuratorLoopback *loopback);
 
 /* What to wait for. Returns until when (monotonic time). */
 gint64 curator_loopback_prepare (CuratorLoopback *loopback,

@@ -30,7 +30,8 @@ struct _CuratorTlsCredentials
 {
   const CuratorTls *tls;
   gnutls_certificate_credentials_t loaded;
-  gnutls_x509_crl_t *lists; /* of revoked certificates */
+  gnutls_x509_trust_list_t pinned; /* anchors that are no CAs */
+  gnutls_x509_crl_t *lists;        /* of revoked certificates */
   unsigned n_lists;
   Stamp stamps[N_FILES];
 };
@@ -120,20 +121,69 @@ credentials_new (const CuratorTls *tls, GError **error)
   CuratorTlsCredentials *credentials = g_new0 (CuratorTlsCredentials, 1);
   credentials->tls = tls;
   gnutls.certificate_allocate_credentials (&credentials->loaded);
+  gnutls.x509_trust_list_init (&credentials->pinned, 0);
   return credentials;
+}
+
+/* A GPtrArray of those that a function picks; they end with it. */
+static GPtrArray *
+pick (gnutls_x509_trust_list_t from,
+      gboolean (*is_wanted) (gnutls_x509_crt_t certificate, gconstpointer data), gconstpointer data)
+{
+  GPtrArray *picked = g_ptr_array_new_with_free_func ((GDestroyNotify) gnutls.x509_crt_deinit);
+  gnutls_x509_trust_list_iter_t at = NULL;
+  gnutls_x509_crt_t certificate;
+
+  while (gnutls.x509_trust_list_iter_get_ca (from, &at, &certificate) == 0)
+    if (is_wanted (certificate, data))
+      g_ptr_array_add (picked, certificate);
+    else
+      gnutls.x509_crt_deinit (certificate);
+  return picked;
+}
+
+static gnutls_x509_trust_list_t
+trusted_by (const CuratorTlsCredentials *credentials)
+{
+  gnutls_x509_trust_list_t trusted;
+  gnutls.certificate_get_trust_list (credentials->loaded, &trusted);
+  return trusted;
+}
+
+static void
+distrust (const CuratorTlsCredentials *credentials, GPtrArray *cas)
+{
+  if (cas->len > 0)
+    gnutls.x509_trust_list_remove_cas (trusted_by (credentials), (gnutls_x509_crt_t *) cas->pdata,
+                                       (int) cas->len);
+}
+
+/* GnuTLS takes a certificate that has signed itself for a CA unless it says that it is none. Only
+ * old ones, of version 1, cannot say so. */
+static gboolean
+is_no_ca (gnutls_x509_crt_t certificate, gconstpointer data)
+{
+  return gnutls.x509_crt_get_version (certificate) > 1
+         && gnutls.x509_crt_get_ca_status (certificate, NULL) <= 0;
 }
 
 static gboolean
 load_ca (CuratorTlsCredentials *into, GError **error)
 {
   const char *path = into->tls->ca_file;
+  const int n = path == NULL ? gnutls.certificate_set_x509_system_trust (into->loaded)
+                             : gnutls.certificate_set_x509_trust_file (into->loaded, path,
+                                                                       GNUTLS_X509_FMT_PEM);
 
-  if (path == NULL) {
-    const int n = gnutls.certificate_set_x509_system_trust (into->loaded);
-    return n >= 0 || refuse (error, "the CAs of the system", gnutls.strerror (n));
-  }
-  const int n = gnutls.certificate_set_x509_trust_file (into->loaded, path, GNUTLS_X509_FMT_PEM);
-  return n > 0 || refuse (error, path, n == 0 ? "no certificate in it" : gnutls.strerror (n));
+  if (n < 0 || (n == 0 && path != NULL))
+    return refuse (error, path != NULL ? path : "the CAs of the system",
+                   n == 0 ? "no certificate in it" : gnutls.strerror (n));
+  g_autoptr (GPtrArray) pinned = pick (trusted_by (into), is_no_ca, NULL);
+  distrust (into, pinned);
+  g_ptr_array_set_free_func (pinned, NULL); /* the list takes them */
+  gnutls.x509_trust_list_add_cas (into->pinned, (gnutls_x509_crt_t *) pinned->pdata, pinned->len,
+                                  0);
+  return TRUE;
 }
 
 /* "FILE: the list of ISSUER WHAT", and a date unless it is -1. */
@@ -191,59 +241,38 @@ import_lists (CuratorTlsCredentials *into, GError **error)
   return why == NULL || CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%s", why);
 }
 
-/* Several CAs may have the same name, while a key is replaced. */
 static gboolean
-is_signed (gnutls_x509_crl_t list, gnutls_x509_trust_list_t trusted)
+has_signed (gnutls_x509_crt_t ca, gconstpointer list)
 {
-  gnutls_x509_trust_list_iter_t at = NULL;
-  gnutls_x509_crt_t ca;
-  gboolean found = FALSE;
-
-  while (gnutls.x509_trust_list_iter_get_ca (trusted, &at, &ca) == 0) {
-    unsigned status = 0;
-    found = found || (gnutls.x509_crl_verify (list, &ca, 1, 0, &status) >= 0 && status == 0);
-    gnutls.x509_crt_deinit (ca);
-  }
-  return found;
+  unsigned status = 0;
+  return gnutls.x509_crl_verify ((gnutls_x509_crl_t) list, &ca, 1, 0, &status) >= 0 && status == 0;
 }
 
-/* GnuTLS asks no list about a CA that it trusts. */
-static void
-distrust_revoked (const CuratorTlsCredentials *credentials, gnutls_x509_trust_list_t trusted)
+static gboolean
+is_revoked (gnutls_x509_crt_t ca, gconstpointer credentials)
 {
-  g_autoptr (GPtrArray) revoked =
-      g_ptr_array_new_with_free_func ((GDestroyNotify) gnutls.x509_crt_deinit);
-  gnutls_x509_trust_list_iter_t at = NULL;
-  gnutls_x509_crt_t ca;
-
-  while (gnutls.x509_trust_list_iter_get_ca (trusted, &at, &ca) == 0)
-    if (curator_tls_credentials_have_revoked (credentials, ca))
-      g_ptr_array_add (revoked, ca);
-    else
-      gnutls.x509_crt_deinit (ca);
-  if (revoked->len > 0)
-    gnutls.x509_trust_list_remove_cas (trusted, (gnutls_x509_crt_t *) revoked->pdata,
-                                       (int) revoked->len);
+  return curator_tls_credentials_have_revoked (credentials, ca);
 }
 
 static gboolean
 load_lists (CuratorTlsCredentials *into, GError **error)
 {
-  gnutls_x509_trust_list_t trusted;
-
   if (into->tls->crl_file == NULL)
     return TRUE;
   if (!import_lists (into, error))
     return FALSE;
-  gnutls.certificate_get_trust_list (into->loaded, &trusted);
   for (unsigned i = 0; i < into->n_lists; i++) {
-    if (!is_signed (into->lists[i], trusted)) {
+    /* Several CAs may have the same name, while a key is replaced. */
+    g_autoptr (GPtrArray) signers = pick (trusted_by (into), has_signed, into->lists[i]);
+    if (signers->len == 0) {
       g_autofree char *why = describe_list (
           into, into->lists[i], "is not signed by one of the CAs that may sign lists", -1);
       return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT, "%s", why);
     }
   }
-  distrust_revoked (into, trusted);
+  /* GnuTLS asks no list about a CA that it trusts. */
+  g_autoptr (GPtrArray) revoked = pick (trusted_by (into), is_revoked, into);
+  distrust (into, revoked);
   return TRUE;
 }
 
@@ -373,6 +402,7 @@ void
 curator_tls_credentials_free (CuratorTlsCredentials *credentials)
 {
   gnutls.certificate_free_credentials (credentials->loaded);
+  gnutls.x509_trust_list_deinit (credentials->pinned, 1);
   for (unsigned i = 0; i < credentials->n_lists; i++)
     gnutls.x509_crl_deinit (credentials->lists[i]);
   (*gnutls.free) (credentials->lists);
@@ -404,6 +434,26 @@ curator_tls_credentials_have_revoked (const CuratorTlsCredentials *credentials,
   return credentials->n_lists > 0
          && gnutls.x509_crt_check_revocation (certificate, credentials->lists, credentials->n_lists)
                 != 0;
+}
+
+static gboolean
+is_shown (gnutls_x509_crt_t certificate, gconstpointer der)
+{
+  return gnutls.x509_crt_equals2 (certificate, der) != 0;
+}
+
+int
+curator_tls_credentials_verify (const CuratorTlsCredentials *credentials, gpointer session,
+                                gpointer wanted, guint n_wanted, guint *status)
+{
+  const gnutls_datum_t *certificate = gnutls.certificate_get_peers (session, NULL);
+  g_autoptr (GPtrArray) pinned = pick (credentials->pinned, is_shown, certificate);
+
+  return pinned->len == 0
+             ? gnutls.certificate_verify_peers (session, wanted, n_wanted, status)
+             : gnutls.x509_trust_list_verify_crt2 (credentials->pinned,
+                                                   (gnutls_x509_crt_t *) pinned->pdata, 1, wanted,
+                                                   n_wanted, 0, status, NULL);
 }
 
 gpointer
@@ -438,6 +488,10 @@ CURATOR_STUB (char *, curator_tls_credentials_dup_stale, (const CuratorTlsCreden
               NULL)
 CURATOR_STUB (gboolean, curator_tls_credentials_have_revoked,
               (const CuratorTlsCredentials *credentials, gpointer certificate), TRUE)
+CURATOR_STUB (int, curator_tls_credentials_verify,
+              (const CuratorTlsCredentials *credentials, gpointer session, gpointer wanted,
+               guint n_wanted, guint *status),
+              -1)
 CURATOR_STUB (gpointer, curator_tls_credentials_get, (const CuratorTlsCredentials *credentials),
               NULL)
 

@@ -33,6 +33,10 @@ char *curator_tls_credentials_dup_stale (const CuratorTlsCredentials *credential
 /* Of a gnutls_x509_crt_t: whether one of the lists names it. */
 gboolean curator_tls_credentials_have_revoked (const CuratorTlsCredentials *credentials,
                                                gpointer certificate);
+/* As gnutls_certificate_verify_peers(), of a gnutls_session_t. A trusted certificate that is no CA's
+ * vouches for the server that shows it, and for no other. */
+int curator_tls_credentials_verify (const CuratorTlsCredentials *credentials, gpointer session,
+                                    gpointer wanted, guint n_wanted, guint *status);
 /* gnutls_certificate_credentials_t */
 gpointer curator_tls_credentials_get (const CuratorTlsCredentials *credentials);
 

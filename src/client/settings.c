@@ -350,7 +350,8 @@ prepare_servers (CuratorClient *client, GError **error)
     return FALSE;
   if (client->settings.servers->is_tls && client->settings.tls == NULL)
     client->settings.tls = curator_tls_new ();
-  if (client->settings.tls != NULL && !curator_tls_load (error))
+  if ((client->settings.tls != NULL && !curator_tls_load (error))
+      || (client->settings.sasl != NULL && !curator_sasl_load (client->settings.sasl, error)))
     return FALSE;
   curator_settings_give_ports (client, client->settings.servers);
   g_clear_pointer (&client->known, g_ptr_array_unref);

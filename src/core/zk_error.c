@@ -73,6 +73,8 @@ static const struct
   { ZUNIMPLEMENTED, CURATOR_ERROR_UNSUPPORTED,
     "the server does not know this request: ZooKeeper 3.5 is the oldest version that this library "
     "works with" },
+  { ZDATAINCONSISTENCY, -1,
+    "marshalling error: the server's list of children has not the names that it says it has" },
   { ZNOCHILDRENFOREPHEMERALS, -1,
     "the node above is ephemeral, so it can have no children: use another path" },
   { CURATOR_ZK_QUOTA_EXCEEDED, -1, "the quota of this path, or of one above it, is exceeded" },

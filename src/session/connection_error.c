@@ -109,8 +109,12 @@ GError *
 curator_request_error (CuratorClient *client, int rc, const char *what, const char *path,
                        gint64 since_us)
 {
-  if (rc != ZCONNECTIONLOSS && rc != ZOPERATIONTIMEOUT)
-    return curator_error_from_zk (rc, what, path);
+  if (rc != ZCONNECTIONLOSS && rc != ZOPERATIONTIMEOUT) {
+    GError *error = curator_error_from_zk (rc, what, path);
+    if (rc == ZDATAINCONSISTENCY && client->session != NULL && client->session->server != NULL)
+      g_prefix_error (&error, "%s: ", client->session->server);
+    return error;
+  }
   if (!curator_client_is_connected (client))
     return curator_unanswered_error (client, what, path, since_us);
   g_autofree char *shown = curator_path_escape (path);

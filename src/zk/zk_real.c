@@ -103,10 +103,24 @@ on_stat (int rc, const struct Stat *stat, const void *data)
   complete (rc, REPLY (.stat = stat, .data_length = -1), data);
 }
 
+/* libzookeeper passes on a list that it could not read. What it lacks is NULL, and may be nearly all
+ * of it. */
+static gboolean
+is_whole (const struct String_vector *strings)
+{
+  for (int i = 0; i < strings->count; i++)
+    if (strings->data[i] == NULL)
+      return FALSE;
+  return strings->count >= 0;
+}
+
 static void
 on_strings (int rc, const struct String_vector *strings, const void *data)
 {
-  complete (rc, REPLY (.children = strings, .data_length = -1), data);
+  if (rc == ZOK && !is_whole (strings))
+    complete (ZDATAINCONSISTENCY, REPLY (.data_length = -1), data);
+  else
+    complete (rc, REPLY (.children = strings, .data_length = -1), data);
 }
 
 /* The operations of one multi, and their results. */

@@ -337,6 +337,13 @@ TEST (files_are_checked_first)
     { { "LD_LIBRARY_PATH=%no-library", "--hosts=tls://127.0.0.1:1" },
       64,
       "TLS: GnuTLS cannot be loaded: " },
+    { { "SASL_PATH=%no-library", DIGEST, "--sasl-password-file=%password" },
+      64,
+      "SASL DIGEST-MD5: Cyrus SASL finds no module for it; Debian's is in libsasl2-modules" },
+    { { "SASL_PATH=%no-library", "--sasl=gssapi" },
+      64,
+      "SASL GSSAPI: Cyrus SASL finds no module for it; Debian's is in "
+      "libsasl2-modules-gssapi-mit" },
     { { "--tls-ca=%client.key" }, 76, "no certificate" },
     { { TLS, "--tls-cert=%client.pem", "--tls-key=%client-encrypted.key" },
       76,

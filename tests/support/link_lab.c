@@ -372,6 +372,7 @@ check_frames (void)
   while (at + 4 <= lab.delivered->len) {
     const gint32 length = net_get_int32 (lab.delivered->data + at);
     g_assert_cmpint (length, >=, 16);
+    g_assert_cmpint (length, <=, CURATOR_FRAME_MAX);
     at += 4 + (gsize) length;
   }
 }

@@ -1,6 +1,7 @@
 /* Pings and their answers, found in bytes that come in pieces, and their dates. */
 #include "unit.h"
 
+#include "channel/channel_frames.h"
 #include "channel/channel_pings.h"
 #include "support/net.h"
 
@@ -63,13 +64,16 @@ TEST (test_nonsense_is_the_end)
 /* Whatever the pieces are: everything up to the length that cannot be. */
 TEST (test_what_can_be_passed_on)
 {
-  static const gint32 lengths[] = { G_MININT32, -100, -1, 0, 4, 15, 16, G_MAXINT32 };
+  static const gint32 lengths[] = {
+    G_MININT32, -100, -1, 0, 4, 15, 16, CURATOR_FRAME_MAX, CURATOR_FRAME_MAX + 1, G_MAXINT32
+  };
 
   for (gsize i = 0; i < G_N_ELEMENTS (lengths); i++) {
     g_autoptr (GByteArray) bytes = g_byte_array_new ();
     add_frame (bytes, REQUEST, 6);
     add_frame (bytes, PING, 3);
-    const gsize good = bytes->len + (lengths[i] < 16 ? 3 : 12);
+    const gboolean can_be = lengths[i] >= 16 && lengths[i] <= CURATOR_FRAME_MAX;
+    const gsize good = bytes->len + (can_be ? 12 : 3);
     net_put_int32 (bytes, lengths[i]);
     net_put_int32 (bytes, PING);
     net_put_int32 (bytes, PING);

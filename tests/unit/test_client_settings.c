@@ -2,6 +2,7 @@
  * server is contacted. */
 #include "addresses.h"
 #include "base/path.h"
+#include "channel/channel_sasl.h"
 #include "client/settings.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
@@ -14,6 +15,8 @@
 #include "curator/zookeeper.h"
 
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* No server listens there. */
 #define NOWHERE "127.0.0.1:1"
@@ -46,6 +49,47 @@ TEST (test_timeouts)
     assert_false (curator_client_start (client, &error));
     assert_non_null (strstr (error->message, timeouts[i].named));
   }
+}
+
+/* In a process of its own: Cyrus SASL looks for its modules once. NULL: as it should be. */
+static const char *
+start_without_modules (gboolean by_digest)
+{
+  g_autoptr (CuratorClient) client = curator_client_new (NOWHERE, NULL);
+  g_autoptr (GError) error = NULL;
+
+  if (!(by_digest ? curator_client_set_sasl_digest (client, "me", "secret", &error)
+                  : curator_client_set_sasl_gssapi (client, NULL, NULL, &error)))
+    return "it cannot be set";
+  if (curator_client_start (client, &error))
+    return "it starts";
+  if (!g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_UNSUPPORTED))
+    return "it is another error";
+  return strstr (error->message, by_digest ? "SASL DIGEST-MD5: " : "SASL GSSAPI: ") != NULL
+                 && g_str_has_suffix (error->message, by_digest ? " libsasl2-modules"
+                                                                : " libsasl2-modules-gssapi-mit")
+             ? NULL
+             : "the error does not name mechanism and package";
+}
+
+TEST (test_mechanisms_without_modules)
+{
+  g_autofree char *empty = g_dir_make_tmp ("no-modules-XXXXXX", NULL);
+
+  for (int by_digest = 0; curator_sasl_is_built_in () && by_digest <= 1; by_digest++) {
+    int status;
+    const pid_t pid = fork ();
+    if (pid == 0) {
+      g_setenv ("SASL_PATH", empty, TRUE);
+      const char *wrong = start_without_modules (by_digest);
+      if (wrong != NULL)
+        print_error ("without its module: %s\n", wrong);
+      _exit (wrong != NULL);
+    }
+    assert_int_equal (waitpid (pid, &status, 0), pid);
+    assert_int_equal (status, 0);
+  }
+  rmdir (empty);
 }
 
 TEST (test_shortest_heartbeat)

@@ -1,13 +1,12 @@
 /* Guests of the loopback port, enumerated: how many of another user come before and behind our own,
- * and what they do. Whatever it is, our own request is served. Needs root, to become another
- * user. */
+ * and what they do, on a host with IPv4 and on one with IPv6 only. Whatever it is, our own request
+ * is served. Needs root, to become another user. */
 #include "unit.h"
 
 #include "channel/channel_frames.h"
 #include "channel/loopback.h"
+#include "support/ipv6_only.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -35,19 +34,16 @@ static struct
 } world;
 
 static int
-connect_to_port (guint16 port)
+connect_to_port (const CuratorAddress *address)
 {
-  const struct sockaddr_in name = { .sin_family = AF_INET,
-                                    .sin_port = htons (port),
-                                    .sin_addr = { htonl (INADDR_LOOPBACK) } };
-  const int fd = socket (AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  (void) !connect (fd, (const struct sockaddr *) &name, sizeof name);
+  const int fd = socket (address->name.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  (void) !connect (fd, (const struct sockaddr *) &address->name, (socklen_t) address->length);
   return fd;
 }
 
 /* In a child of fork (): connects once for each byte, and says so. */
 static void
-be_a_stranger (int commands, guint16 port)
+be_a_stranger (int commands, const CuratorAddress *address)
 {
   static const guint8 nonsense[FRAME_SIZE] = { 0, 0, 0, FRAME_SIZE - 4 };
   static int silent[N_SILENT];
@@ -55,7 +51,7 @@ be_a_stranger (int commands, guint16 port)
   char what;
 
   while (read (commands, &what, 1) == 1) {
-    const int fd = connect_to_port (port);
+    const int fd = connect_to_port (address);
     if (what == TALKS)
       (void) !send (fd, nonsense, sizeof nonsense, MSG_NOSIGNAL);
     if (what == LEAVES) {
@@ -86,7 +82,7 @@ start (void **state)
     if (setgid (STRANGER) != 0 || setuid (STRANGER) != 0)
       _exit (1);
     prctl (PR_SET_PDEATHSIG, SIGKILL);
-    be_a_stranger (fds[1], curator_loopback_get_port (world.loopback));
+    be_a_stranger (fds[1], curator_loopback_get_address (world.loopback));
   }
   close (fds[1]);
   return world.stranger > 0 ? 0 : -1;
@@ -154,7 +150,7 @@ come_among (guint n_before, guint n_behind, char what, gboolean turns_between)
   strangers_come (n_before, what);
   if (turns_between)
     turn ();
-  const int fd = connect_to_port (curator_loopback_get_port (world.loopback));
+  const int fd = connect_to_port (curator_loopback_get_address (world.loopback));
   if (turns_between)
     turn ();
   strangers_come (n_behind, what);
@@ -197,7 +193,7 @@ TEST (test_our_own_displace_each_other)
   char byte;
 
   for (gsize i = 0; i < G_N_ELEMENTS (fds); i++) {
-    fds[i] = connect_to_port (curator_loopback_get_port (world.loopback));
+    fds[i] = connect_to_port (curator_loopback_get_address (world.loopback));
     turn ();
   }
   come_among (0, 0, STAYS, TRUE);
@@ -207,4 +203,14 @@ TEST (test_our_own_displace_each_other)
   turn ();
 }
 
-SUITE ("loopback", start, stop)
+int
+main (void)
+{
+  int failed = suite_run ("loopback", start, stop);
+
+  if (ipv6_only_enter ()) {
+    ipv6_only_begin ();
+    failed += suite_run ("loopback of IPv6", start, stop);
+  }
+  return failed;
+}

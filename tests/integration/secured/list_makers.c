@@ -25,8 +25,8 @@ read_again (gnutls_x509_crt_t *certificate)
   gnutls_free (der.data);
 }
 
-Party
-party_new (const char *name, const Party *issuer, unsigned usage)
+static Party
+party_begin (const char *name, int version)
 {
   Party party;
   const time_t now = time (NULL);
@@ -36,27 +36,59 @@ party_new (const char *name, const Party *issuer, unsigned usage)
   good (gnutls_x509_privkey_generate (party.key, GNUTLS_PK_ECDSA,
                                       GNUTLS_CURVE_TO_BITS (GNUTLS_ECC_CURVE_SECP256R1), 0));
   good (gnutls_x509_crt_init (&party.certificate));
-  good (gnutls_x509_crt_set_version (party.certificate, 3));
+  good (gnutls_x509_crt_set_version (party.certificate, (unsigned) version));
   good (gnutls_x509_crt_set_serial (party.certificate, &next_serial, 1));
   next_serial++;
   good (gnutls_x509_crt_set_activation_time (party.certificate, now - 30 * DAY));
   good (gnutls_x509_crt_set_expiration_time (party.certificate, now + 30 * DAY));
   good (gnutls_x509_crt_set_dn (party.certificate, dn, NULL));
   good (gnutls_x509_crt_set_key (party.certificate, party.key));
-  if (usage == 0) {
-    static const char host[] = "zk.test";
-    good (gnutls_x509_crt_set_subject_alt_name (party.certificate, GNUTLS_SAN_DNSNAME, host,
-                                                sizeof host - 1, GNUTLS_FSAN_SET));
-    good (gnutls_x509_crt_set_key_purpose_oid (party.certificate, GNUTLS_KP_TLS_WWW_SERVER, 0));
-    good (gnutls_x509_crt_set_basic_constraints (party.certificate, 0, -1));
-  } else {
-    good (gnutls_x509_crt_set_basic_constraints (party.certificate, 1, -1));
-    good (gnutls_x509_crt_set_key_usage (party.certificate, usage));
-  }
-  issuer = issuer != NULL ? issuer : &party;
-  good (gnutls_x509_crt_sign2 (party.certificate, issuer->certificate, issuer->key,
+  return party;
+}
+
+static void
+party_be_server (Party *party)
+{
+  static const char host[] = "zk.test";
+  good (gnutls_x509_crt_set_subject_alt_name (party->certificate, GNUTLS_SAN_DNSNAME, host,
+                                              sizeof host - 1, GNUTLS_FSAN_SET));
+  good (gnutls_x509_crt_set_key_purpose_oid (party->certificate, GNUTLS_KP_TLS_WWW_SERVER, 0));
+}
+
+static void
+party_end (Party *party, const Party *issuer)
+{
+  issuer = issuer != NULL ? issuer : party;
+  good (gnutls_x509_crt_sign2 (party->certificate, issuer->certificate, issuer->key,
                                GNUTLS_DIG_SHA256, 0));
-  read_again (&party.certificate);
+  read_again (&party->certificate);
+}
+
+Party
+party_new (const char *name, const Party *issuer, unsigned usage)
+{
+  Party party = party_begin (name, 3);
+
+  if (usage == 0)
+    party_be_server (&party);
+  else
+    good (gnutls_x509_crt_set_key_usage (party.certificate, usage));
+  good (gnutls_x509_crt_set_basic_constraints (party.certificate, usage != 0, -1));
+  party_end (&party, issuer);
+  return party;
+}
+
+Party
+party_new_as (const char *name, const Party *issuer, int version, int basic_constraints)
+{
+  Party party = party_begin (name, version);
+
+  if (version > 1)
+    party_be_server (&party);
+  if (basic_constraints >= 0)
+    good (gnutls_x509_crt_set_basic_constraints (party.certificate, (unsigned) basic_constraints,
+                                                 -1));
+  party_end (&party, issuer);
   return party;
 }
 

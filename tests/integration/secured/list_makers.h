@@ -14,6 +14,9 @@ typedef struct
 
 /* "CN=name". issuer: NULL for itself. usage: GNUTLS_KEY_* of a CA; 0: a server, "zk.test". */
 Party party_new (const char *name, const Party *issuer, unsigned usage);
+/* Of a server, with a key of its own, that is in each respect as told. basic_constraints: -1: none.
+ * version: 1 has neither these nor an alternative name. */
+Party party_new_as (const char *name, const Party *issuer, int version, int basic_constraints);
 /* The same of files in PEM. */
 Party party_new_from (const char *certificate, const char *key);
 void party_clear (Party *party);

@@ -35,6 +35,7 @@ login_labs_start (const char *directory)
   assert_ok (shared.credentials != NULL, &error);
   shared.sasl[LOGIN_DIGEST] = curator_sasl_settings_new_digest (SASL_USER, SASL_PASSWORD);
   shared.sasl[LOGIN_GSSAPI] = curator_sasl_settings_new_gssapi ("zookeeper", "zk.test");
+  assert_ok (curator_sasl_load (shared.sasl[LOGIN_DIGEST], &error), &error);
 }
 
 void

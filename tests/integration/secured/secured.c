@@ -22,7 +22,7 @@ secured_file (Secured *secured, const char *name)
 }
 
 int
-secured_start (void **state)
+secured_start_with (void **state, const char *config)
 {
   Secured *secured = g_new0 (Secured, 1);
   *state = secured;
@@ -32,6 +32,7 @@ secured_start (void **state)
                                secured->directory, secured->host, NULL };
   const ZkServerSetup setup = { .tick_ms = LONG_SESSION_MS / 20,
                                 .host = secured->host,
+                                .config = config,
                                 .security = secured->directory };
   if (!realm_run (make)
       || !g_file_set_contents (secured_file (secured, "jaas.conf"), jaas, -1, NULL))
@@ -46,6 +47,12 @@ secured_start (void **state)
     return -1;
   secured->proxied = g_strconcat ("localhost", strchr (proxy_address (secured->proxy), ':'), NULL);
   return 0;
+}
+
+int
+secured_start (void **state)
+{
+  return secured_start_with (state, NULL);
 }
 
 int

@@ -25,6 +25,7 @@ typedef struct
 
 /* Group set-up and tear-down; *state becomes a Secured. */
 int secured_start (void **state);
+int secured_start_with (void **state, const char *config); /* more lines of zoo.cfg, or NULL */
 int secured_stop (void **state);
 int secured_heal (void **state);
 

@@ -1,6 +1,7 @@
 /* Lists of revoked certificates, enumerated: who has signed them, when they are current, what they
  * revoke, one or two in a file, for a server and for its intermediate CA; when they are loaded, at
- * a later handshake, and when the file is replaced under a living client. The server is GnuTLS's.
+ * a later handshake, and when the file is replaced under a living client. Trusted certificates,
+ * enumerated: what they say that they are, and for whom they vouch. The server is GnuTLS's.
  *
  * The clock is the test's: time() is defined here.
  */
@@ -170,35 +171,27 @@ fail_cell (const Subject *subject, const List *lists, guint n, const char *what,
 
 /* --- a handshake ------------------------------------------------------------------------------ */
 
-static gnutls_certificate_credentials_t
-shown_by_server (Chain chain)
-{
-  gnutls_certificate_credentials_t shown;
-  const Party *server = &world.server[chain == DIRECT ? 0 : 1];
-  const gboolean two = chain == SENT || chain == TRUSTED;
-  gnutls_x509_crt_t certificates[] = { server->certificate, world.middle.certificate };
-
-  gnutls_certificate_allocate_credentials (&shown);
-  assert_true (gnutls_certificate_set_x509_key (shown, certificates, two ? 2 : 1, server->key)
-               >= 0);
-  return shown;
-}
-
-/* The client's error; NULL: it has connected. The server must see the same. */
+/* The client's error; NULL: it has connected. The server must see the same. with: NULL, or what it
+ * shows besides. */
 static char *
-shake_hands (Chain chain, CuratorTlsCredentials *credentials)
+shake_hands (const Party *shown, const Party *with, CuratorTlsCredentials *credentials)
 {
+  gnutls_x509_crt_t certificates[] = { shown->certificate,
+                                       with != NULL ? with->certificate : NULL };
+  gnutls_certificate_credentials_t own;
   g_autoptr (GError) error = NULL;
   int fds[2];
   int server_rc = GNUTLS_E_AGAIN;
   int client_rc = 0;
 
   assert_int_equal (socketpair (AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-  gnutls_certificate_credentials_t shown = shown_by_server (chain);
+  gnutls_certificate_allocate_credentials (&own);
+  assert_true (gnutls_certificate_set_x509_key (own, certificates, with != NULL ? 2 : 1, shown->key)
+               >= 0);
   gnutls_session_t server;
   gnutls_init (&server, GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
   gnutls_set_default_priority (server);
-  gnutls_credentials_set (server, GNUTLS_CRD_CERTIFICATE, shown);
+  gnutls_credentials_set (server, GNUTLS_CRD_CERTIFICATE, own);
   gnutls_transport_set_int (server, fds[1]);
   CuratorTlsSession *client = curator_tls_session_new (fds[0], HOST, credentials, TRUE, &error);
   assert_non_null (client);
@@ -215,7 +208,7 @@ shake_hands (Chain chain, CuratorTlsCredentials *credentials)
       || g_error_matches (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_CERTIFICATE_REFUSED));
   curator_tls_session_free (client);
   gnutls_deinit (server);
-  gnutls_certificate_free_credentials (shown);
+  gnutls_certificate_free_credentials (own);
   close (fds[0]);
   close (fds[1]);
   return error != NULL ? g_strdup (error->message) : NULL;
@@ -226,7 +219,9 @@ static void
 check_handshake (const Subject *subject, const List *lists, guint n,
                  CuratorTlsCredentials *credentials, const char *text)
 {
-  g_autofree char *why = shake_hands (subject->chain, credentials);
+  const gboolean two = subject->chain == SENT || subject->chain == TRUSTED;
+  g_autofree char *why = shake_hands (&world.server[subject->chain == DIRECT ? 0 : 1],
+                                      two ? &world.middle : NULL, credentials);
   const gboolean good = text == NULL ? why == NULL : why != NULL && strstr (why, text) != NULL;
 
   world.n_cells++;
@@ -394,6 +389,103 @@ TEST (test_every_list)
   }
   print_message ("%u cells\n", world.n_cells);
   assert_true (world.n_cells > 3000);
+}
+
+/* --- whom a trusted certificate vouches for ---------------------------------------------------- */
+
+/* What a trusted certificate says about itself, and what Java and OpenSSL make of it: whether those
+ * that it has signed are believed. It is itself, if it has a name. */
+static const struct
+{
+  const char *name;
+  int version;
+  int basic_constraints; /* -1: none */
+  gboolean vouches;
+} kinds[] = {
+  { "CA:TRUE", 3, 1, TRUE },
+  { "CA:FALSE", 3, 0, FALSE },
+  { "version 3", 3, -1, FALSE },
+  { "version 1", 1, -1, TRUE },
+};
+
+static gboolean
+openssl_believes (const char *directory, const Party *shown, const Party *with)
+{
+  g_autofree char *pem = party_to_pem (shown);
+  g_autofree char *more = with != NULL ? party_to_pem (with) : NULL;
+  g_autofree char *leaf = g_build_filename (directory, "leaf.pem", NULL);
+  g_autofree char *chain = g_build_filename (directory, "chain.pem", NULL);
+  const char *const argv[] = { "openssl",
+                               "verify",
+                               "-purpose",
+                               "sslserver",
+                               "-CAfile",
+                               world.ca_file,
+                               with != NULL ? "-untrusted" : leaf,
+                               with != NULL ? chain : NULL,
+                               leaf,
+                               NULL };
+  int status;
+
+  assert_true (g_file_set_contents (leaf, pem, -1, NULL));
+  assert_true (with == NULL || g_file_set_contents (chain, more, -1, NULL));
+  assert_true (
+      g_spawn_sync (NULL, (char **) argv, NULL,
+                    G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL,
+                    NULL, NULL, NULL, NULL, &status, NULL));
+  return status == 0;
+}
+
+static void
+check_anchor (Secured *secured, gsize kind, const Party *anchor, gboolean beside_others)
+{
+  g_autofree char *name = g_strdup_printf ("of %s", kinds[kind].name);
+  Party issued = party_new ("issued", anchor, 0);
+  Party forged = party_new_as (name, NULL, 3, 0);
+  const struct
+  {
+    const char *what;
+    const Party *shown;
+    const Party *with;
+    gboolean good;
+  } rows[] = {
+    { "serves itself", anchor, NULL, TRUE },
+    { "has signed another's", &issued, NULL, kinds[kind].vouches },
+    { "has signed another's, and is shown", &issued, anchor, kinds[kind].vouches },
+    { "is imitated", &forged, NULL, FALSE },
+    { "is imitated, and is shown", &forged, anchor, FALSE },
+  };
+  g_autoptr (CuratorTls) tls = curator_tls_new ();
+  g_autoptr (GError) error = NULL;
+  g_autofree char *pem = party_to_pem (anchor);
+  g_autofree char *root = party_to_pem (&world.root);
+  g_autofree char *cas = g_strconcat (beside_others ? root : "", pem, NULL);
+
+  assert_true (g_file_set_contents (world.ca_file, cas, -1, NULL));
+  assert_ok (curator_tls_set_ca_file (tls, world.ca_file, &error), &error);
+  g_autoptr (CuratorTlsCredentials) credentials = curator_tls_credentials_load (tls, &error);
+  assert_ok (credentials != NULL, &error);
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {
+    const gboolean has_name = rows[i].shown != anchor || kinds[kind].version > 1;
+    g_autofree char *why = shake_hands (rows[i].shown, rows[i].with, credentials);
+    const gboolean by_openssl = openssl_believes (secured->directory, rows[i].shown, rows[i].with);
+    if ((why == NULL) != (rows[i].good && has_name) || by_openssl != rows[i].good)
+      fail_msg ("%s %s%s: %s; OpenSSL says %d", kinds[kind].name, rows[i].what,
+                beside_others ? " beside a CA" : "", why, by_openssl);
+  }
+  party_clear (&issued);
+  party_clear (&forged);
+}
+
+TEST (test_every_anchor)
+{
+  for (gsize kind = 0; kind < G_N_ELEMENTS (kinds); kind++) {
+    g_autofree char *name = g_strdup_printf ("of %s", kinds[kind].name);
+    Party anchor = party_new_as (name, NULL, kinds[kind].version, kinds[kind].basic_constraints);
+    check_anchor (secured, kind, &anchor, FALSE);
+    check_anchor (secured, kind, &anchor, TRUE);
+    party_clear (&anchor);
+  }
 }
 
 /* --- a living client -------------------------------------------------------------------------- */

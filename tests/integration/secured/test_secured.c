@@ -38,10 +38,13 @@ TEST (test_good_servers_are_trusted)
 
   curator_tls_set_server_name (tls, "zk.test");
   g_autoptr (CuratorClient) by_other_name = secured_client (secured->address, tls);
+  curator_tls_set_server_name (tls, "zk.test.");
+  g_autoptr (CuratorClient) by_other_name_with_dot = secured_client (secured->address, tls);
   curator_tls_set_server_name (tls, "wrong.test");
   curator_tls_set_verify (tls, FALSE);
   g_autoptr (CuratorClient) unverified = secured_client (secured->address, tls);
-  CuratorClient *clients[] = { by_address, by_name, by_other_name, unverified };
+  CuratorClient *clients[] = { by_address, by_name, by_other_name, by_other_name_with_dot,
+                               unverified };
   for (gsize i = 0; i < G_N_ELEMENTS (clients); i++) {
     client_start (clients[i]);
     lock_once (clients[i], "/tls/good");

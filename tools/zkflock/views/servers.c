@@ -8,7 +8,9 @@
 #include <curator/curator.h>
 #include <string.h>
 
-#define TIMEOUT_MS 3000
+#define TIMEOUT_MS  3000
+#define MAX_MEMBERS 1000 /* of an ensemble */
+#define MAX_NUMBER  (G_MAXINT / 100)
 
 static void
 free_server (gpointer data)
@@ -35,7 +37,7 @@ is_forbidden (const char *answer)
   return strstr (answer, "is not executed because it is not in the whitelist") != NULL;
 }
 
-/* "name=123" at the start of a line. */
+/* "name=123" at the start of a line. 0: there is none, or one that no server has. */
 static gint64
 value_of (const char *answer, const char *name)
 {
@@ -43,22 +45,39 @@ value_of (const char *answer, const char *name)
 
   for (const char *line = answer; line != NULL; line = strchr (line, '\n')) {
     line += *line == '\n';
-    if (strncmp (line, name, length) == 0 && line[length] == '=')
-      return g_ascii_strtoll (line + length + 1, NULL, 10);
+    if (strncmp (line, name, length) == 0 && line[length] == '=') {
+      const gint64 value = g_ascii_strtoll (line + length + 1, NULL, 10);
+      return value > 0 && value <= MAX_NUMBER ? value : 0;
+    }
   }
   return 0;
+}
+
+/* The next line of an answer, to be freed; NULL: there is none. One at a time: an answer may have
+ * millions. */
+static char *
+next_line (const char **answer)
+{
+  if (**answer == '\0')
+    return NULL;
+  const gsize length = strcspn (*answer, "\n");
+  char *line = g_strndup (*answer, length);
+  *answer += length + ((*answer)[length] == '\n');
+  return line;
 }
 
 /* The lines "server.1=...", in order. */
 static char *
 members_of (const char *answer)
 {
-  g_auto (GStrv) lines = g_strsplit (answer, "\n", -1);
-  g_autoptr (GPtrArray) members = g_ptr_array_new ();
+  g_autoptr (GPtrArray) members = g_ptr_array_new_with_free_func (g_free);
+  char *line;
 
-  for (char **line = lines; *line != NULL; line++)
-    if (g_str_has_prefix (*line, "server."))
-      g_ptr_array_add (members, g_strchomp (*line));
+  while ((line = next_line (&answer)) != NULL)
+    if (g_str_has_prefix (line, "server.") && members->len < MAX_MEMBERS)
+      g_ptr_array_add (members, g_strchomp (line));
+    else
+      g_free (line);
   if (members->len == 0)
     return NULL;
   g_ptr_array_sort (members, compare_strings);
@@ -68,19 +87,26 @@ members_of (const char *answer)
 
 /* " /10.0.3.17:51234[1](queued=0,...,sid=0x...,...": the address ends at the bracket. */
 static void
+parse_session (GHashTable *sessions, const char *line)
+{
+  const char *sid = strstr (line, "sid=0x");
+  const char *start = line + strspn (line, " /");
+  const char *end = g_strrstr_len (start, (gssize) strcspn (start, "("), "[");
+  if (sid != NULL) {
+    const gint64 id = (gint64) g_ascii_strtoull (sid + strlen ("sid="), NULL, 16);
+    g_hash_table_insert (sessions, g_memdup (&id, sizeof id),
+                         curator_escape_name (start, end != NULL ? end - start : 0));
+  }
+}
+
+static void
 parse_sessions (GHashTable *sessions, const char *answer)
 {
-  g_auto (GStrv) lines = g_strsplit (answer, "\n", -1);
+  char *line;
 
-  for (char **line = lines; *line != NULL; line++) {
-    const char *sid = strstr (*line, "sid=0x");
-    const char *start = *line + strspn (*line, " /");
-    const char *end = g_strrstr_len (start, (gssize) strcspn (start, "("), "[");
-    if (sid != NULL) {
-      const gint64 id = (gint64) g_ascii_strtoull (sid + strlen ("sid="), NULL, 16);
-      g_hash_table_insert (sessions, g_memdup (&id, sizeof id),
-                           curator_escape_name (start, end != NULL ? end - start : 0));
-    }
+  while ((line = next_line (&answer)) != NULL) {
+    parse_session (sessions, line);
+    g_free (line);
   }
 }
 
