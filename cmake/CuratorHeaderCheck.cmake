@@ -10,6 +10,10 @@ function(curator_check_headers)
        "${PROJECT_SOURCE_DIR}/include/curator/*.h" "${PROJECT_SOURCE_DIR}/include/curator/*.hpp"
        "${PROJECT_SOURCE_DIR}/include/curator/cpp/*.hpp"
        "${PROJECT_SOURCE_DIR}/include/curator/compat/*.h")
+  find_path(ASIO_INCLUDE_DIR asio.hpp)
+  if(NOT ASIO_INCLUDE_DIR)
+    list(REMOVE_ITEM headers curator/cpp/asio.hpp)
+  endif()
   set(c_sources "")
   set(cxx_sources "")
   foreach(header IN LISTS headers)

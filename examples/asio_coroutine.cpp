@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Locks in Asio's coroutines: co_await acquires and releases, and no thread waits. A timer shows
- * how long the io_context is away.
+ * Locks in Asio's coroutines: co_await acquires and releases, no thread waits, and what else Asio
+ * has for its operations works with these, cancellation too. A timer shows how long the io_context
+ * is away.
  *
  * usage: asio_coroutine CONNECT-STRING [LOCKS ROUNDS]
  */
+#include <curator/cpp/asio.hpp>
 #include <curator/curator.hpp>
 
 #include <asio.hpp>
@@ -13,21 +15,6 @@
 namespace
 {
 using namespace std::chrono_literals;
-
-/* Asio's coroutines await only what Asio knows. This makes it of a call of the library: the answer
- * is posted to where the coroutine runs. */
-template <class Call>
-asio::awaitable<decltype (std::declval<Call> ().await_resume ())>
-in_asio (Call call)
-{
-  co_await asio::async_initiate<const asio::use_awaitable_t<> &, void ()> (
-      [&call] (auto handler) {
-        call.await_suspend (
-            [handler = std::move (handler)] () mutable { asio::post (std::move (handler)); });
-      },
-      asio::use_awaitable);
-  co_return call.await_resume ();
-}
 
 class program
 {
@@ -57,18 +44,18 @@ private:
       status_ = 1;
     }
     if (--busy_ == 0) {
-      co_await in_asio (calls_.close (client_));
+      co_await calls_.close (client_, asio::use_awaitable);
       closed_ = true;
     }
   }
 
   asio::awaitable<void> round (curator::mutex &lock)
   {
-    const curator::lease hold = co_await in_asio (calls_.acquire (lock, 60s));
+    const curator::lease hold = co_await calls_.acquire (lock, 60s, asio::use_awaitable);
     std::cout << "held: " << hold.node_path () << '\n';
     asio::steady_timer work (loop_, 100ms);
     co_await work.async_wait (asio::use_awaitable);
-    co_await in_asio (calls_.release (hold));
+    co_await calls_.release (hold, {}, asio::use_awaitable);
   }
 
   asio::awaitable<void> tick ()
@@ -85,8 +72,8 @@ private:
     }
   }
 
-  const curator::awaitables<> calls_{};
   asio::io_context loop_;
+  const curator::asio_calls<> calls_{ loop_.get_executor () };
   curator::client client_;
   std::chrono::steady_clock::duration longest_{};
   int busy_ = 0;

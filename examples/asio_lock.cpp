@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Locks in an Asio io_context that never waits for them: answers are posted to it, the end of a
+ * Locks in an Asio io_context that never waits for them: handlers run in it, the end of a
  * hold wakes it through a descriptor, and a timer shows how long it is away.
  *
  * usage: asio_lock CONNECT-STRING [LOCKS ROUNDS]
  */
+#include <curator/cpp/asio.hpp>
 #include <curator/curator.hpp>
 
 #include <asio.hpp>
@@ -20,7 +21,8 @@ class job : public std::enable_shared_from_this<job>
 {
 public:
   job (asio::io_context &loop, curator::mutex lock, int rounds, std::function<void (bool)> over)
-      : loop_ (loop), lock_ (std::move (lock)), rounds_ (rounds), over_ (std::move (over))
+      : calls_ (loop.get_executor ()), ended_ (loop), work_ (loop), lock_ (std::move (lock)),
+        rounds_ (rounds), over_ (std::move (over))
   {
   }
 
@@ -28,21 +30,20 @@ public:
   {
     if (rounds_-- == 0)
       return over_ (true);
-    /* The callback runs on a thread of the library, and only passes the answer on. */
-    lock_.acquire_then (
-        60s, [self = shared_from_this ()] (curator::lease hold, const curator::error *failed) {
-          const std::string why = failed != nullptr ? failed->what () : "";
-          asio::post (self->loop_, [self, why, kept = std::move (hold)] () mutable {
-            self->granted (std::move (kept), why);
-          });
-        });
+    calls_.acquire (lock_, 60s,
+                    [self = shared_from_this ()] (std::exception_ptr failed, curator::lease hold) {
+                      self->granted (failed, std::move (hold));
+                    });
   }
 
 private:
-  void granted (curator::lease hold, const std::string &why)
+  void granted (const std::exception_ptr &failed, curator::lease hold)
   {
-    if (!hold) {
-      std::cerr << "asio_lock: " << why << '\n';
+    try {
+      if (failed)
+        std::rethrow_exception (failed);
+    } catch (const curator::error &error) {
+      std::cerr << "asio_lock: " << error.what () << '\n';
       return over_ (false);
     }
     hold_ = std::move (hold);
@@ -54,7 +55,7 @@ private:
     work_.expires_after (100ms);
     work_.async_wait ([self = shared_from_this ()] (const asio::error_code &cancelled) {
       if (!cancelled)
-        self->hold_.release_then ([] (const curator::error *) {});
+        self->calls_.release (self->hold_, {}, [] (const std::exception_ptr &) {});
     });
   }
 
@@ -71,11 +72,11 @@ private:
       over_ (false);
   }
 
-  asio::io_context &loop_;
+  curator::asio_calls<> calls_;
+  asio::posix::stream_descriptor ended_;
+  asio::steady_timer work_;
   curator::mutex lock_;
   curator::lease hold_;
-  asio::posix::stream_descriptor ended_{ loop_ };
-  asio::steady_timer work_{ loop_ };
   int rounds_;
   std::function<void (bool)> over_;
 };
@@ -95,7 +96,6 @@ public:
       std::make_shared<job> (loop_, std::move (lock), rounds, over)->begin_round ();
     }
     loop_.run ();
-    client_.close (); /* the callback that has stopped the loop may still run */
     return status_;
   }
 
@@ -105,7 +105,8 @@ private:
     if (!succeeded)
       status_ = 1;
     if (--busy_ == 0)
-      client_.close_then ([this] { loop_.stop (); });
+      curator::asio_calls (loop_.get_executor ())
+          .close (client_, [this] (const std::exception_ptr &) { loop_.stop (); });
   }
 
   void tick ()
