@@ -326,7 +326,7 @@ is_drained (int fd, GString *text, const char *end)
 static char *
 meet_a_late_reader (Fixture *fixture)
 {
-  static const char line_feeds[4096] = { [0 ... 4095] = '\n' };
+  char line_feeds[4096];
   g_autofree char *name = g_strnfill (1000, 'x');
   g_autoptr (GPtrArray) words = g_ptr_array_new ();
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
@@ -336,6 +336,7 @@ meet_a_late_reader (Fixture *fixture)
   int ends[2];
 
   assert_int_equal (pipe2 (ends, O_CLOEXEC | O_NONBLOCK), 0);
+  memset (line_feeds, '\n', sizeof line_feeds);
   while (write (ends[1], line_feeds, sizeof line_feeds) > 0) {
   }
   assert_int_equal (fcntl (ends[1], F_SETFL, 0), 0);
