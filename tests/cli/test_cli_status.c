@@ -322,28 +322,40 @@ is_drained (int fd, GString *text, const char *end)
   return strstr (text->str, end) != NULL;
 }
 
-/* A reader that comes back late. The path is so long that few events fit. */
+/* A reader that comes back late. The paths are so many that no event fits behind the first. */
 static char *
 meet_a_late_reader (Fixture *fixture)
 {
-  LOG fifo = cli_new_file ();
-  char block[4096];
-  g_autofree char *name = g_strnfill (50000, 'x');
-  g_autofree char *path = g_strconcat ("/", name, NULL);
+  char line_feeds[4096];
+  g_autofree char *name = g_strnfill (1000, 'x');
+  g_autoptr (GPtrArray) words = g_ptr_array_new ();
+  g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
+  const char *const first[] = { ZKFLOCK, "-Z", fixture_server (fixture), "--status-fd=3" };
+  const char *const last[] = { "/late/path", COMMAND ("polite"), "0" };
   GString *text = g_string_new (NULL);
+  int ends[2];
 
-  assert_int_equal (mkfifo (fifo, 0600), 0);
-  const int end = open (fifo, O_RDWR | O_CLOEXEC | O_NONBLOCK);
-  memset (block, '\n', sizeof block);
-  while (write (end, block, sizeof block) > 0) {
+  assert_int_equal (pipe2 (ends, O_CLOEXEC | O_NONBLOCK), 0);
+  memset (line_feeds, '\n', sizeof line_feeds);
+  while (write (ends[1], line_feeds, sizeof line_feeds) > 0) {
   }
-  g_autoptr (Cli) cli = start_with_status (fixture, fifo, path, COMMAND ("polite"), "0");
+  assert_int_equal (fcntl (ends[1], F_SETFL, 0), 0);
+  for (gsize i = 0; i < G_N_ELEMENTS (first); i++)
+    g_ptr_array_add (words, (gpointer) first[i]);
+  for (int i = 0; i < 140; i++) {
+    g_ptr_array_add (paths, g_strdup_printf ("--multi=/late/%d%s", i, name));
+    g_ptr_array_add (words, paths->pdata[i]);
+  }
+  for (gsize i = 0; i < G_N_ELEMENTS (last); i++)
+    g_ptr_array_add (words, (gpointer) last[i]);
+  g_autoptr (Cli) cli = cli_start_with (ends[1], 3, (const char *const *) words->pdata, words->len);
   cli_beats (cli, 2);
-  assert_soon (is_drained (end, text, "\"event\":\"dropped\""));
+  assert_soon (is_drained (ends[0], text, "\"event\":\"dropped\""));
   kill (cli->pid, SIGTERM);
-  assert_soon (is_drained (end, text, "\"event\":\"exit\""));
+  assert_soon (is_drained (ends[0], text, "\"event\":\"exit\""));
   cli_ends (cli, 0, NULL);
-  close (end);
+  close (ends[0]);
+  close (ends[1]);
   return g_string_free (text, FALSE);
 }
 

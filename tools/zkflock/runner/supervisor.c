@@ -134,10 +134,12 @@ guard_deadline_us (Supervisor *self, gint64 left_ms)
   return MIN (by_hold_us, self->job->ends_us - self->limit.kill / 2 * 1000);
 }
 
-/* A stopped group acts on SIGTERM only once it continues. */
+/* A stopped group acts on SIGTERM only once it continues. After KILL there is nobody to ask. */
 static void
 ask_to_end (Supervisor *self, const char *reason)
 {
+  if (self->n_looks > 0)
+    return;
   GString *event = status_begin ("term");
 
   json_string (event, "reason", reason, -1);
