@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # From the macros in include/curator/version.h: CURATOR_VERSION, numbers only, as CMake compares them; CURATOR_VERSION_STRING, which
-# people see; and CURATOR_PACKAGE_VERSION for dpkg, rpm and pkgconf, to which 1.0.0~rc.1 is older than 1.0.0, and 1.0.0-rc.1 newer.
+# people see; and CURATOR_PACKAGE_VERSION for dpkg, rpm and pkgconf, to which 1.0.0~rc.2 is older than 1.0.0, and 1.0.0-rc.2 newer.
 set(_header "${CMAKE_CURRENT_LIST_DIR}/../include/curator/version.h")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${_header}")
 file(STRINGS "${_header}" _lines REGEX "^#define CURATOR_((MAJOR|MINOR|MICRO)_VERSION|VERSION_SUFFIX)[ \t]")

@@ -5,8 +5,8 @@
  * versions may add codes, so treat an unknown code as a failure.
  *
  * A misuse is not an error: NULL for an object or a callback, or an error that is set already. As
- * in GLib the function logs a critical message and returns FALSE, NULL or 0 without setting an
- * error. Nothing was done then. So test the result, and do not rely on the error to be set after a
+ * in GLib the function logs a critical message and returns FALSE, NULL or 0, and LOST for the state
+ * of no lease, without setting an error. Nothing was done then. So test the result, and do not rely on the error to be set after a
  * misuse.
  */
 #ifndef CURATOR_ERROR_H
@@ -27,7 +27,7 @@ G_BEGIN_DECLS
 /** Codes of #CURATOR_ERROR, each with the Java exception that Curator throws in its place. */
 typedef enum
 {
-  /** A path, name, connect string, number or timeout is invalid. IllegalArgumentException. */
+  /** A path, name, connect string or number is invalid. IllegalArgumentException. */
   CURATOR_ERROR_INVALID_ARGUMENT,
   /** The client, latch, selector or count was not started. IllegalStateException. */
   CURATOR_ERROR_NOT_STARTED,

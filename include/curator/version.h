@@ -13,9 +13,9 @@ G_BEGIN_DECLS
 #define CURATOR_MINOR_VERSION 0
 /** See #CURATOR_MAJOR_VERSION. */
 #define CURATOR_MICRO_VERSION 0
-/** "" in a release. A version that precedes one says it here, for example "-rc.1", as Semantic
+/** "" in a release. A version that precedes one says it here, for example "-rc.2", as Semantic
  *  Versioning writes it. */
-#define CURATOR_VERSION_SUFFIX "-rc.1"
+#define CURATOR_VERSION_SUFFIX "-rc.2"
 
 /** Whether the headers are of that version or a later one; also for the preprocessor. What precedes
  *  a release counts as that release. */
@@ -25,7 +25,7 @@ G_BEGIN_DECLS
    || (CURATOR_MAJOR_VERSION == (major) && CURATOR_MINOR_VERSION == (minor)                        \
        && CURATOR_MICRO_VERSION >= (micro)))
 
-/** Version of the library linked at run time, for example "1.0.0-rc.1". Static storage. */
+/** Version of the library linked at run time, for example "1.0.0-rc.2". Static storage. */
 CURATOR_API
 const char *curator_get_version (void);
 

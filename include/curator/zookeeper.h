@@ -1,8 +1,8 @@
 /* For programs that use ZooKeeper directly: clients on their handle, and guarded transactions.
  *
- * The only header that includes ZooKeeper's headers, and so not part of curator.h. Link
- * libzookeeper_mt, as such a program does already. The nearest Java counterparts are
- * ZookeeperFactory and CuratorOp.
+ * The only header that includes ZooKeeper's headers (on Debian those of libzookeeper-mt-dev), and so
+ * not part of curator.h. curator.pc names neither them nor their library: link -lzookeeper_mt, as
+ * such a program does already. The nearest Java counterparts are ZookeeperFactory and CuratorOp.
  */
 #ifndef CURATOR_ZOOKEEPER_H
 #define CURATOR_ZOOKEEPER_H

@@ -82,7 +82,7 @@ curator_settings_clear (CuratorClient *client)
 
 /* Before start: then a setter may write. */
 static gboolean
-are_open (CuratorClient *client)
+called_before_start (CuratorClient *client)
 {
   return curator_client_check_forked (client, NULL)
          && g_atomic_int_get (&client->life) == CURATOR_LIFE_LATENT;
@@ -98,21 +98,21 @@ storable_ms (gint64 ms, int least, int most)
 void
 curator_client_set_session_timeout (CuratorClient *client, gint64 timeout_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && called_before_start (client));
   client->settings.session_timeout_ms = storable_ms (timeout_ms, MIN_SESSION_MS, MAX_SESSION_MS);
 }
 
 void
 curator_client_set_connection_timeout (CuratorClient *client, gint64 timeout_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && called_before_start (client));
   client->settings.connection_timeout_ms = storable_ms (timeout_ms, 1, G_MAXINT32);
 }
 
 void
 curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && called_before_start (client));
   client->settings.has_server_tick = TRUE;
   client->settings.server_tick_ms = storable_ms (tick_ms, 1, G_MAXINT32);
 }
@@ -120,7 +120,7 @@ curator_client_set_server_tick (CuratorClient *client, gint64 tick_ms)
 void
 curator_client_set_heartbeat_interval (CuratorClient *client, gint64 interval_ms)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && called_before_start (client));
   client->settings.has_heartbeat = TRUE;
   client->settings.heartbeat_ms = storable_ms (interval_ms, 1, G_MAXINT32);
   if (interval_ms > 0 && interval_ms < SHORTEST_HEARTBEAT_MS) {
@@ -136,7 +136,7 @@ curator_client_set_namespace (CuratorClient *client, const char *namespace_, GEr
   g_return_val_if_fail (CURATOR_IS_CLIENT (client) && (error == NULL || *error == NULL), FALSE);
   if (!curator_client_check_forked (client, error))
     return FALSE;
-  g_return_val_if_fail (are_open (client), FALSE);
+  g_return_val_if_fail (called_before_start (client), FALSE);
   const gboolean is_set = namespace_ != NULL && *namespace_ != '\0';
   if (is_set && !curator_namespace_validate (namespace_, error))
     return FALSE;
@@ -153,7 +153,7 @@ void
 curator_client_add_auth (CuratorClient *client, const char *scheme, const void *auth, gsize length)
 {
   g_return_if_fail (CURATOR_IS_CLIENT (client) && scheme != NULL && (auth != NULL || length == 0));
-  g_return_if_fail (are_open (client));
+  g_return_if_fail (called_before_start (client));
   CuratorAuth *entry = g_new (CuratorAuth, 1);
   *entry = (CuratorAuth){ g_strdup (scheme), g_bytes_new (auth, length) };
   g_ptr_array_add (client->settings.auths, entry);
@@ -172,7 +172,7 @@ void
 curator_client_add_acl (CuratorClient *client, const char *scheme, const char *id,
                         guint permissions)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client) && scheme != NULL
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && called_before_start (client) && scheme != NULL
                     && id != NULL);
   g_return_if_fail (permissions != 0 && (permissions & ~CURATOR_PERMISSIONS_ALL) == 0);
   add_entry (client, scheme, id, (gint32) permissions);
@@ -190,7 +190,7 @@ is_acl (const struct ACL_vector *acl)
 void
 curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client)
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && called_before_start (client)
                     && (acl == NULL || is_acl (acl)));
   deallocate_ACL_vector (&client->settings.acl);
   client->settings.acl = (struct ACL_vector){ 0 };
@@ -201,7 +201,7 @@ curator_client_set_acl (CuratorClient *client, const struct ACL_vector *acl)
 void
 curator_client_set_default_data (CuratorClient *client, const void *data, gsize length)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && called_before_start (client));
   g_clear_pointer (&client->default_data, g_bytes_unref);
   client->default_data = curator_payload_new (data, length);
 }
@@ -209,21 +209,21 @@ curator_client_set_default_data (CuratorClient *client, const void *data, gsize 
 void
 curator_client_set_compression (CuratorClient *client, gboolean compression)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && called_before_start (client));
   client->settings.compression = compression != FALSE;
 }
 
 void
 curator_client_set_follow_configuration (CuratorClient *client, gboolean follow)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && called_before_start (client));
   client->settings.follows_configuration = follow != FALSE;
 }
 
 void
 curator_client_set_callback_context (CuratorClient *client, GMainContext *context)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && called_before_start (client));
   g_return_if_fail (curator_is_foreign (context));
   g_clear_pointer (&client->settings.callback_context, g_main_context_unref);
   client->settings.callback_context = context != NULL ? g_main_context_ref (context) : NULL;
@@ -233,7 +233,7 @@ void
 curator_client_set_trace (CuratorClient *client, CuratorTraceFunc func, gpointer user_data,
                           GDestroyNotify destroy)
 {
-  g_return_if_fail (CURATOR_IS_CLIENT (client) && are_open (client));
+  g_return_if_fail (CURATOR_IS_CLIENT (client) && called_before_start (client));
   if (client->settings.trace_destroy != NULL)
     client->settings.trace_destroy (client->settings.trace_data);
   client->settings.trace = func;
@@ -246,7 +246,7 @@ check_settable (CuratorClient *client, gboolean is_built_in, const char *what, G
 {
   if (!curator_client_check_forked (client, error))
     return FALSE;
-  g_return_val_if_fail (are_open (client), FALSE);
+  g_return_val_if_fail (called_before_start (client), FALSE);
   if (client->ops->is_shared)
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
                            "%s can only be set for a client with a connection of its own", what);

@@ -137,7 +137,7 @@ public:
 
   /** Waits for a connection without blocking.
    *  @param done  called as done (const error *), once: NULL while there is a connection; the error
-   *               is borrowed; TIMED_OUT is one here */
+   *               is borrowed; CONNECTION_LOST is one here */
   template <class F>
   void block_until_connected_then (limit timeout, F &&done, GCancellable *cancellable = nullptr)
   {

@@ -50,7 +50,7 @@ call_all (Policy *policy)
   curator_lock_release (policy->lock, CURATOR_WAIT_DEFAULT, NULL, NULL);
   curator_lock_acquire_then (mutex, 0, NULL, never_called, NULL);
   g_cancellable_cancel (cancelled);
-  curator_lock_acquire_then (mutex, -1, cancelled, never_called, NULL);
+  curator_lock_acquire_then (mutex, CURATOR_WAIT_FOREVER, cancelled, never_called, NULL);
   curator_semaphore_get_max_leases (semaphore);
   curator_semaphore_get_max_leases (following);
   curator_semaphore_set_node_data (semaphore, "x", 1);
