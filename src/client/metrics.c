@@ -124,7 +124,8 @@ append_gauges (GString *text, const Figures *figures)
   append_seconds_gauge (text, "session_timeout_seconds",
                         "Session timeout that the server granted; 0 before the first connection.",
                         figures->timeout_ms);
-  append_head (text, "connection_state", "gauge", NULL, "1 for the present state of the connection.");
+  append_head (text, "connection_state", "gauge", NULL,
+               "1 for the present state of the connection.");
   for (CuratorConnectionState state = CURATOR_CONNECTION_STATE_CONNECTED;
        state <= CURATOR_CONNECTION_STATE_READ_ONLY; state++)
     g_string_append_printf (text, "curator_connection_state{curator_connection_state=\"%s\"} %d\n",
