@@ -127,8 +127,7 @@ connect_report_failure (const Options *options, CuratorClient *client, Probe *pr
   g_autofree char *hosts = curator_escape_name (options->hosts, -1);
   g_autofree char *causes = probe_describe (probe);
   const gboolean adds = error != NULL && (found & CAUSE_SERVES) != 0;
-  print_error (options->paths[0], "no server of %s%s could be reached: %s%s%s%s", hosts,
-               options_lack_hosts (options) ? " (ZKFLOCK_HOSTS is not set)" : "", causes,
+  print_error (options->paths[0], "no server of %s could be reached: %s%s%s%s", hosts, causes,
                adds ? " (" : "", adds ? error->message : "", adds ? ")" : "");
   probe_free (started);
   return options->secure.is_tls && found == CAUSE_TLS ? EXIT_CODE_TLS : EXIT_CODE_UNREACHABLE;

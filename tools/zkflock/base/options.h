@@ -78,8 +78,6 @@ typedef struct
 
 /* Returns NULL if the program must end with *exit_code; the reason has been printed. */
 Options *options_parse (int argc, char **argv, int *exit_code);
-/* Whether the servers are the default ones, and the environment names none. */
-gboolean options_lack_hosts (const Options *options);
 /* NULL is allowed. */
 void options_free (Options *options);
 
