@@ -2,6 +2,7 @@
 #include "base/kind.h"
 #include "base/options-private.h"
 
+#include <curator/curator.h>
 #include <string.h>
 
 typedef struct
@@ -85,8 +86,11 @@ options_parse_values (RawOptions *raw)
   for (const OptionRow *row = option_rows; row->name != NULL; row++)
     if (!parse_value (raw, row))
       return FALSE;
-  if (raw->nonblock)
+  if (raw->nonblock && options->verb != VERB_REVOKE)
     options->wait_ms = 0;
+  /* That of the environment is for other calls. */
+  if (options->verb != VERB_LOCK && options->verb != VERB_WAIT && !options->waits)
+    options->wait_ms = CURATOR_WAIT_FOREVER;
   if (raw->connect_timeout == NULL)
     options->connect_timeout_ms = options->session_timeout_ms;
   return TRUE;

@@ -58,7 +58,7 @@ typedef struct
   /* Of the verb lock. */
   Mode mode;
   int leases;
-  gint64 wait_ms; /* also of wait and revoke; or CURATOR_WAIT_FOREVER */
+  gint64 wait_ms; /* also of wait and revoke, for the whole run; or CURATOR_WAIT_FOREVER */
   gboolean waits; /* revoke waits for the release: the command line has -w */
   int conflict_code;
   gint64 kill_after_ms;
