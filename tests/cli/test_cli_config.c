@@ -53,11 +53,25 @@ clean (void **state)
   return 0;
 }
 
-/* As in a crontab. */
-TEST (a_missing_list_of_servers_is_named)
+/* As in a crontab. Whoever listens on localhost is not asked, with TLS neither. */
+TEST (no_servers_are_guessed)
 {
-  run_ends (69, "localhost:2181 (ZKFLOCK_HOSTS is not set) could be reached", "--session-timeout",
-            "1", "/config/none", "true");
+  static const char *const words[][4] = {
+    { "/p", "true" }, { "-n", "/p" },     { "who", "/p" },
+    { "top" },        { "tree" },         { "revoke", "/p" },
+    { "wait", "/p" }, { "doctor" },       { "--tls-ca=/x", "/p" },
+    { "reap", "/p" }, { "-Z", "", "/p" },
+  };
+
+  for (int round = 0; round < 3; round++) {
+    if (round == 1)
+      g_setenv ("ZKFLOCK_HOSTS", "", TRUE);
+    if (round == 2)
+      use_config ("none", "[zkflock]\nsession-timeout=30\n");
+    for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
+      run_ends (64, "zkflock: no hosts: -Z, ZKFLOCK_HOSTS or /etc/zkflock.conf\n", words[i][0],
+                words[i][1], words[i][2], words[i][3]);
+  }
 }
 
 TEST (the_label_comes_from_a_file)

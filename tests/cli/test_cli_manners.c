@@ -71,23 +71,176 @@ TEST (a_waiter_tells_of_lost_servers)
   assert_int_equal (g_strv_length (lines), 2);
 }
 
-TEST (options_of_locking_are_no_views)
-{
-  static const char *const options[][2] = {
-    { "-x", NULL },          { "-s", NULL },          { "-n", NULL },         { "-w", "1" },
-    { "-E", "9" },           { "-N", "2" },           { "--hold", NULL },     { "--label", "x" },
-    { "--revocable", NULL }, { "--kill-after", "1" }, { "--mixed", NULL },    { "--multi", "/x" },
-    { "--max-hold", "9" },   { "--min-hold", "9" },   { "--status-fd", "2" },
-  };
+#define LOCK   "lock"
+#define ASKS   "lock revoke wait"
+#define TRIES  "lock wait"
+#define SHOWS  "who top tree doctor"
+#define ALWAYS "lock who top tree revoke wait doctor reap"
 
-  for (gsize i = 0; i < G_N_ELEMENTS (options); i++)
-    cli_fails (fixture, 64, "applies to locking only", "who", options[i][0], options[i][1],
-               "/views");
-  cli_exits (fixture, 64, "-n", "tree");
+/* Every option, with a value that it takes, and the verbs that it applies to. */
+static const struct
+{
+  const char *name;
+  const char *value;
+  const char *verbs;
+  gboolean is_number;
+  gboolean is_whole;
+} options[] = {
+  { "-x", NULL, LOCK },
+  { "--exclusive", NULL, LOCK },
+  { "-e", NULL, LOCK },
+  { "-s", NULL, LOCK },
+  { "--shared", NULL, LOCK },
+  { "-o", NULL, LOCK },
+  { "-u", NULL, LOCK },
+  { "-F", NULL, LOCK },
+  { "-n", NULL, TRIES },
+  { "--nonblock", NULL, TRIES },
+  { "--nb", NULL, TRIES },
+  { "-w", "5", ASKS, TRUE },
+  { "--wait", "5", ASKS, TRUE },
+  { "--timeout", "5", ASKS, TRUE },
+  { "-E", "5", ASKS, TRUE, TRUE },
+  { "--conflict-exit-code", "5", ASKS, TRUE, TRUE },
+  { "-N", "5", LOCK, TRUE, TRUE },
+  { "--leases", "5", LOCK, TRUE, TRUE },
+  { "--multi", "/x", LOCK },
+  { "--kill-after", "5", LOCK, TRUE },
+  { "--max-hold", "5", LOCK, TRUE },
+  { "--min-hold", "5", LOCK, TRUE },
+  { "--on-suspend", "pause", LOCK },
+  { "--revocable", NULL, LOCK },
+  { "--hold", NULL, LOCK },
+  { "--mixed", NULL, LOCK },
+  { "--label", "x", LOCK },
+  { "--status-fd", "5", LOCK, TRUE, TRUE },
+  { "--acl", "open", LOCK },
+  { "--compression", NULL, "lock revoke" },
+  { "-i", "5", "top", TRUE },
+  { "--interval", "5", "top", TRUE },
+  { "--iterations", "5", "top", TRUE, TRUE },
+  { "--json", NULL, SHOWS },
+  { "--paths", NULL, "tree" },
+  { "-y", NULL, "reap" },
+  { "--yes", NULL, "reap" },
+  { "--session-timeout", "5", ALWAYS, TRUE },
+  { "--connect-timeout", "5", ALWAYS, TRUE },
+  { "--auth-file", "x", ALWAYS },
+  { "--hosts", "", ALWAYS },
+  { "-Z", "", ALWAYS },
+  { "--syslog", NULL, ALWAYS },
+  { "--verbose", NULL, ALWAYS },
+  { "--tls-ca", "x", ALWAYS },
+  { "--tls-crl", "x", ALWAYS },
+  { "--tls-cert", "x", ALWAYS },
+  { "--tls-key", "x", ALWAYS },
+  { "--tls-key-password-file", "x", ALWAYS },
+  { "--tls-server-name", "x", ALWAYS },
+  { "--sasl", "gssapi", ALWAYS },
+  { "--sasl-user", "x", ALWAYS },
+  { "--sasl-password-file", "x", ALWAYS },
+  { "--sasl-server-principal", "x", ALWAYS },
+};
+
+/* What zkflock says to the option. No servers are named, so all ends before one is asked. */
+static char *
+answer_to (const char *verb, const char *option, const char *value, gboolean is_attached)
+{
+  g_autofree char *whole = g_strconcat (option, is_attached ? value : NULL, NULL);
+  const gboolean is_lock = strcmp (verb, LOCK) == 0;
+  g_autoptr (Cli) cli = cli_start (ZKFLOCK, is_lock ? NULL : verb, whole,
+                                   is_attached ? NULL : value, "/p", is_lock ? "true" : NULL);
+  cli_ends_with_line (cli, 64, "zkflock: ");
+  return cli_stderr (cli);
+}
+
+static void
+name_no_servers (void)
+{
+  g_unsetenv ("ZKFLOCK_HOSTS");
+  g_setenv ("ZKFLOCK_CONFIG", "", TRUE);
+}
+
+TEST (an_option_of_another_verb_is_refused)
+{
+  g_auto (GStrv) verbs = g_strsplit (ALWAYS, " ", -1);
+  guint n_refused = 0;
+
+  name_no_servers ();
+  for (gsize i = 0; i < G_N_ELEMENTS (options); i++) {
+    g_auto (GStrv) own = g_strsplit (options[i].verbs, " ", -1);
+    for (char **verb = verbs; *verb != NULL; verb++) {
+      const gboolean applies = g_strv_contains ((const char *const *) own, *verb);
+      g_autofree char *answer = answer_to (*verb, options[i].name, options[i].value, FALSE);
+      if ((strstr (answer, " applies to ") == NULL) != applies)
+        fail_msg ("%s %s: %s", *verb, options[i].name, answer);
+      n_refused += !applies;
+    }
+  }
+  print_message ("%u of %u refused\n", n_refused,
+                 (guint) G_N_ELEMENTS (options) * g_strv_length (verbs));
   /* In the environment they are for the other calls. */
-  g_setenv ("ZKFLOCK_OPTIONS", "-n --label me", TRUE);
+  g_setenv ("ZKFLOCK_OPTIONS", "-n --label me --json", TRUE);
   cli_exits (fixture, 3, "who", "/views");
   g_unsetenv ("ZKFLOCK_OPTIONS");
+}
+
+TEST (the_table_has_every_option)
+{
+  g_autofree char *help = cli_output (0, NULL, CLI_WORDS (ZKFLOCK, "--help"));
+  g_autoptr (GRegex) regex =
+      g_regex_new ("^  (?:-[a-zA-Z], )?(--[a-z-]+)", G_REGEX_MULTILINE, 0, NULL);
+  g_autoptr (GMatchInfo) match = NULL;
+  guint n = 0;
+
+  for (g_regex_match (regex, help, 0, &match); g_match_info_matches (match);
+       g_match_info_next (match, NULL)) {
+    g_autofree char *name = g_match_info_fetch (match, 1);
+    gboolean is_there = strcmp (name, "--help") == 0 || strcmp (name, "--version") == 0;
+    for (gsize i = 0; i < G_N_ELEMENTS (options); i++)
+      is_there = is_there || strcmp (options[i].name, name) == 0;
+    if (!is_there)
+      fail_msg ("%s is missing", name);
+    n++;
+  }
+  assert_true (n > 30);
+}
+
+/* One reader for all. */
+TEST (every_number_is_read_alike)
+{
+  static const char *const none[] = { "",        " 5",   "5 ",  "+5",
+                                      "-5",      "0x10", "5x",  "1e3",
+                                      "inf",     "nan",  "5,5", ".",
+                                      "5.5.5",   "5.5.", "\t5", "99999999999999999999",
+                                      "\xd9\xa5" };
+  static const char *const whole[] = { "5", "005" };
+  static const char *const parts[] = { "5.5", ".5", "5." };
+  guint n = 0;
+
+  name_no_servers ();
+  for (gsize i = 0; i < G_N_ELEMENTS (options); i++) {
+    const char *name = options[i].name;
+    g_auto (GStrv) verbs = g_strsplit (options[i].verbs, " ", -1);
+    const gsize n_none = G_N_ELEMENTS (none);
+    const gsize n_all = n_none + G_N_ELEMENTS (whole) + G_N_ELEMENTS (parts);
+    for (gsize k = 0; options[i].is_number && k < 2 * n_all; k++) {
+      const gsize at = k / 2;
+      const gboolean is_part = at >= n_none + G_N_ELEMENTS (whole);
+      const char *text = at < n_none ? none[at]
+                         : is_part   ? parts[at - n_none - G_N_ELEMENTS (whole)]
+                                     : whole[at - n_none];
+      const gboolean is_attached = k % 2 != 0;
+      if (is_attached && (name[1] == '-' || *text == '\0'))
+        continue; /* "-w" without a value is another word */
+      const gboolean is_good = at >= n_none && !(is_part && options[i].is_whole);
+      g_autofree char *answer = answer_to (verbs[0], name, text, is_attached);
+      if (strstr (answer, is_good ? "no hosts" : " takes a number ") == NULL)
+        fail_msg ("%s \"%s\": %s", name, text, answer);
+      n++;
+    }
+  }
+  print_message ("%u numbers\n", n);
 }
 
 TEST (a_lock_inside_itself_is_refused)

@@ -2,7 +2,7 @@
 #include "conflict.h"
 
 #include "base/json.h"
-#include "base/message.h"
+#include "base/outcome.h"
 #include "base/status.h"
 #include "kinds.h"
 #include "output/text.h"
@@ -18,7 +18,7 @@ conflict_report (const Options *options, CuratorClient *client)
   /* The first path that somebody holds. */
   g_autoptr (CuratorInspection) held = NULL;
   for (char **one = options->paths; held == NULL && *one != NULL; one++) {
-    held = curator_client_inspect (client, *one, READ_MS, NULL, NULL);
+    held = curator_client_inspect (client, *one, outcome_answer_ms (options, READ_MS), NULL, NULL);
     if (held != NULL && curator_inspection_get_n_holders (held) == 0)
       g_clear_pointer (&held, curator_inspection_unref);
   }

@@ -22,10 +22,9 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#define RELEASE_MS       5000 /* bound of the release; a lock that is kept ends with the session */
-#define HURRIED_CLOSE_MS 800  /* bound of the close when there is nothing to release */
-#define CONNECT_POLL_MS  20
-#define OUTAGE_MS        1000 /* a shorter outage is not worth a message */
+#define RELEASE_MS      5000 /* bound of the release; a lock that is kept ends with the session */
+#define CONNECT_POLL_MS 20
+#define OUTAGE_MS       1000 /* a shorter outage is not worth a message */
 
 typedef struct
 {
@@ -66,7 +65,6 @@ typedef struct
   Outage outage;
   Place *place;
   GMainLoop *loop;
-  gint64 connect_by_us;
   guint connect_timer;
   guint late_timer; /* of --wait and --max-hold, while a lock that is granted waits for a look */
   Probe *probe;     /* why there is no connection yet, or NULL */
@@ -169,12 +167,10 @@ on_granted (CuratorLease *lease, const GError *error, gpointer data)
   }
   /* The command starts as soon as no other kind of lock is found. */
   const gint64 maximum_ms = run->options->max_hold_ms;
-  const gint64 left_ms = wait_left_ms (run);
-  const gint64 late_ms =
-      MIN (left_ms > 0 ? left_ms : G_MAXINT, maximum_ms > 0 ? maximum_ms : G_MAXINT);
+  const gint64 late_ms = outcome_answer_ms (run->options, maximum_ms > 0 ? maximum_ms : G_MAXINT);
   g_clear_pointer (&run->place, place_stop);
   look_for_other_kinds (run);
-  run->late_timer = g_timeout_add ((guint) MIN (late_ms, G_MAXINT), on_late, run);
+  run->late_timer = g_timeout_add ((guint) late_ms, on_late, run);
 }
 
 static void
@@ -211,24 +207,15 @@ on_connect_timer (gpointer data)
 {
   Run *run = data;
 
-  if (has_connected (run->client)) {
+  /* The connection may be lost again already. */
+  if (curator_client_get_session_id (run->client) != 0) {
     note_connected (run);
     if (!run->options->mixed && !run->has_looked)
       look_for_other_kinds (run);
     run->connect_timer = 0;
     return G_SOURCE_REMOVE;
   }
-  /* The servers are asked for a cause only if the connection does not come at once. A handshake
-   * takes longer, and the client knows when it has failed. */
-  if (run->probe == NULL && connect_knows_cause (run->options, run->client))
-    run->probe = probe_start (run->options, run->options->connect_timeout_ms / 2);
-  /* A server that closes the connection, to the client, too, will not do for a try. */
-  const guint refusals = CAUSES_FINAL | (connect_has_failed (run->client) ? CAUSE_CLOSED : 0);
-  const guint causes = probe_causes (run->probe);
-  if (g_get_monotonic_time () < run->connect_by_us
-      && !connect_is_refused (run->options, run->client, run->probe)
-      && !(run->options->wait_ms == 0 && causes != 0 && (causes & ~refusals) == 0
-           && connect_knows_cause (run->options, run->client)))
+  if (!connect_is_over (run->options, run->client, &run->probe))
     return G_SOURCE_CONTINUE;
   run->unreachable = TRUE;
   run->connect_timer = 0;
@@ -329,7 +316,6 @@ wait_for_lock (Run *run, int *exit_code)
   g_autoptr (GError) error = NULL;
 
   run->cancellable = g_cancellable_new ();
-  run->connect_by_us = g_get_monotonic_time () + run->options->connect_timeout_ms * 1000;
   run->contest = contest_start (run->options, run->client, wait_left_ms (run), run->cancellable,
                                 on_granted, on_revoked, run, &error);
   if (run->contest == NULL) {
@@ -487,7 +473,7 @@ close_within (Run *run, gint64 bound_ms)
   g_source_remove (timer);
   if (run->closing.is_done)
     return TRUE;
-  if (bound_ms > HURRIED_CLOSE_MS) {
+  if (bound_ms > CLOSE_MS) {
     print_error (run->options->paths[0],
                  "release not confirmed: the lock is freed when the session ends");
   }
@@ -527,10 +513,10 @@ run_with_client (Run *run)
     curator_lease_remove_listener (run->lease, listener);
   }
   dismiss_helpers (run);
-  const gint64 bound_ms =
-      granted && !lost ? MIN (run->options->session_timeout_ms, RELEASE_MS) : HURRIED_CLOSE_MS;
+  const gint64 bound_ms = granted && !lost ? MIN (run->options->session_timeout_ms, RELEASE_MS)
+                                           : outcome_close_ms (run->options);
   notify_send ("STOPPING=1");
-  if (run->unreachable) {
+  if (!run->was_connected && curator_client_get_session_id (run->client) == 0) {
     /* There never was a session, so there is nothing to release. */
     status_finish (code);
     _exit (code);

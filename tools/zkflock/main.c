@@ -26,8 +26,9 @@ open_status (const Options *options)
   return FALSE;
 }
 
+/* *is_busy: becomes whether a thread still works for a client. */
 static int
-run_verb (const Options *options)
+run_verb (const Options *options, gboolean *is_busy)
 {
   static int (*const views[]) (const Options *, CuratorClient *) = {
     [VERB_WHO] = who_run,       [VERB_TOP] = top_run,       [VERB_TREE] = tree_run,
@@ -41,14 +42,21 @@ run_verb (const Options *options)
   /* Both have a deadline, which no reader of messages moves. Without a thread they are written. */
   if (options->verb == VERB_WAIT || options->verb == VERB_REVOKE)
     (void) outlets_start ();
-  g_autoptr (CuratorClient) client = connect_and_wait (options, &code);
-  return client != NULL ? views[options->verb](options, client) : code;
+  CuratorClient *client = connect_and_wait (options, &code);
+  if (client == NULL)
+    return code;
+  code = views[options->verb](options, client);
+  *is_busy = !connect_close (options, client);
+  if (!*is_busy)
+    curator_client_unref (client);
+  return code;
 }
 
 int
 main (int argc, char **argv)
 {
   int code;
+  gboolean is_busy = FALSE;
 
   title_init (argc, argv);
   setlocale (LC_ALL, "");
@@ -62,7 +70,7 @@ main (int argc, char **argv)
                  : options->verb == VERB_TOP ? LOGS_CRITICAL
                                              : LOGS_WARNINGS);
     code = !needs_are_met (options->paths[0]) ? EXIT_CODE_SHORTAGE
-           : open_status (options)            ? run_verb (options)
+           : open_status (options)            ? run_verb (options, &is_busy)
                                               : EXIT_CODE_USAGE;
   }
   outlets_finish ();
@@ -76,7 +84,7 @@ main (int argc, char **argv)
   status_finish (code);
   options_free (options);
   terminal_follow_signal ();
-  if (probe_is_running ()) {
+  if (is_busy || probe_is_running ()) {
     fflush (stdout);
     _exit (code);
   }

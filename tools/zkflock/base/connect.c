@@ -8,14 +8,12 @@
 #include <string.h>
 
 #define RETRY_PAUSE_MS 250
+#define CLOSE_POLL_MS  1
 /* Of the questions to the servers after a failure. */
 #define PROBE_TIMEOUT_MS 1000
 #define PROBE_WAIT_MS    4000
 #define PROBE_POLL_MS    10
-/* How late a probe may be that was started in time: the machine is busy, or the time to connect is
- * short. */
-#define PROBE_LATE_MS   3000
-#define CONNECT_POLL_MS 100
+#define CONNECT_POLL_MS  100
 
 /* Of an error before the client has tried to connect. */
 static int
@@ -85,21 +83,18 @@ connect_start (const Options *options, int *exit_code)
   return g_steal_pointer (&client);
 }
 
-gboolean
-connect_has_failed (CuratorClient *client)
+/* The newest attempt to connect has ended otherwise than without an answer. */
+static gboolean
+has_failed (CuratorClient *client)
 {
   g_autoptr (GError) error = curator_client_dup_connection_error (client);
   return !g_error_matches (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_HANDSHAKE_TIMED_OUT);
 }
 
-gboolean
-connect_knows_cause (const Options *options, CuratorClient *client)
-{
-  return !secure_is_used (&options->secure) || connect_has_failed (client);
-}
-
-gboolean
-connect_is_refused (const Options *options, CuratorClient *client, Probe *probe)
+/* No wait will help: every server has refused TLS, or has a certificate that was refused; or this
+ * machine is short of something. */
+static gboolean
+is_refused (const Options *options, CuratorClient *client, Probe *probe)
 {
   g_autoptr (GError) error = curator_client_dup_connection_error (client);
   const int code = error != NULL ? exit_code_of_cause (error) : 0;
@@ -107,12 +102,41 @@ connect_is_refused (const Options *options, CuratorClient *client, Probe *probe)
          || (code == EXIT_CODE_TLS && options->secure.is_tls && probe_causes (probe) == CAUSE_TLS);
 }
 
+/* Each server has answered in its way. A server that closes the connection, to the client, too, will
+ * not do for a try. One that is read-only has waited for a quorum longer than an election takes: who
+ * only looks need not wait for more. */
+static gboolean
+is_answered (const Options *options, CuratorClient *client, guint causes)
+{
+  const guint refusals = CAUSES_FINAL | (has_failed (client) ? CAUSE_CLOSED : 0);
+  const gboolean looks = options->verb != VERB_LOCK && options->verb != VERB_WAIT;
+
+  return causes != 0 && (causes & ~refusals) == 0
+         && (options->wait_ms == 0 || (looks && (causes & CAUSE_READ_ONLY) != 0));
+}
+
+gboolean
+connect_is_over (const Options *options, CuratorClient *client, Probe **probe)
+{
+  const gint64 left_ms =
+      MIN (options->connect_timeout_ms - outcome_elapsed_ms (), outcome_left_ms (options));
+  /* A handshake takes longer, and the client knows when it has failed. */
+  const gboolean knows_cause = !secure_is_used (&options->secure) || has_failed (client);
+
+  if (left_ms <= 0)
+    return TRUE;
+  if (*probe == NULL && knows_cause)
+    *probe = probe_start (options, left_ms / 2);
+  return is_refused (options, client, *probe)
+         || (knows_cause && is_answered (options, client, probe_causes (*probe)));
+}
+
 int
 connect_report_failure (const Options *options, CuratorClient *client, Probe *probe)
 {
   g_autoptr (GError) error = curator_client_dup_connection_error (client);
   const int code = error != NULL ? exit_code_of_cause (error) : EXIT_CODE_UNREACHABLE;
-  const gint64 most_ms = probe != NULL ? PROBE_LATE_MS : PROBE_WAIT_MS;
+  const gint64 most_ms = options->wait_ms == CURATOR_WAIT_FOREVER ? PROBE_WAIT_MS : LAST_ANSWER_MS;
   const gint64 until_us = g_get_monotonic_time () + most_ms * 1000;
 
   if (code != EXIT_CODE_UNREACHABLE) {
@@ -127,8 +151,7 @@ connect_report_failure (const Options *options, CuratorClient *client, Probe *pr
   g_autofree char *hosts = curator_escape_name (options->hosts, -1);
   g_autofree char *causes = probe_describe (probe);
   const gboolean adds = error != NULL && (found & CAUSE_SERVES) != 0;
-  print_error (options->paths[0], "no server of %s%s could be reached: %s%s%s%s", hosts,
-               options_lack_hosts (options) ? " (ZKFLOCK_HOSTS is not set)" : "", causes,
+  print_error (options->paths[0], "no server of %s could be reached: %s%s%s%s", hosts, causes,
                adds ? " (" : "", adds ? error->message : "", adds ? ")" : "");
   probe_free (started);
   return options->secure.is_tls && found == CAUSE_TLS ? EXIT_CODE_TLS : EXIT_CODE_UNREACHABLE;
@@ -145,29 +168,19 @@ check_chroot (CuratorClient *client, const Options *options, GError **error)
 
   if (strchr (scheme_end != NULL ? scheme_end + 3 : last, '/') == NULL)
     return TRUE;
-  g_auto (GStrv) found =
-      curator_client_find_locks (client, "/", 1, NULL, CURATOR_WAIT_DEFAULT, NULL, error);
+  g_auto (GStrv) found = curator_client_find_locks (
+      client, "/", 1, NULL, outcome_answer_ms (options, options->connect_timeout_ms), NULL, error);
   return found != NULL;
 }
 
-/* Waits for the connection, but not where every server refuses TLS. *probe: becomes the one that
- * was started early enough to have its result at the end. */
 static gboolean
 wait_connected (const Options *options, CuratorClient *client, Probe **probe, GError **error)
 {
-  const gint64 until = g_get_monotonic_time () + options->connect_timeout_ms * 1000;
-
   for (;;) {
     g_autoptr (GError) failure = NULL;
-    const gint64 left_ms = (until - g_get_monotonic_time ()) / 1000;
-    const gint64 slice_ms = MIN (left_ms, CONNECT_POLL_MS);
-    if (curator_client_block_until_connected (client, MAX (slice_ms, 0), NULL, &failure))
+    if (curator_client_block_until_connected (client, CONNECT_POLL_MS, NULL, &failure))
       return TRUE;
-    const gboolean is_refused = options->secure.is_tls && connect_knows_cause (options, client);
-    if (*probe == NULL && (is_refused || left_ms < options->connect_timeout_ms / 2))
-      *probe = probe_start (options, options->connect_timeout_ms / 4);
-    if (!is_no_answer (failure) || left_ms <= slice_ms
-        || connect_is_refused (options, client, *probe)) {
+    if (!is_no_answer (failure) || connect_is_over (options, client, probe)) {
       g_propagate_error (error, g_steal_pointer (&failure));
       return FALSE;
     }
@@ -195,4 +208,25 @@ connect_and_wait (const Options *options, int *exit_code)
   }
   probe_free (probe);
   return NULL;
+}
+
+static gint is_closed; /* atomic */
+
+static gpointer
+close_client (gpointer client)
+{
+  curator_client_close (client);
+  g_atomic_int_set (&is_closed, TRUE);
+  return NULL;
+}
+
+gboolean
+connect_close (const Options *options, CuratorClient *client)
+{
+  const gint64 until_us = g_get_monotonic_time () + outcome_close_ms (options) * 1000;
+  g_autoptr (GThread) thread = g_thread_try_new ("close", close_client, client, NULL);
+
+  while (thread != NULL && !g_atomic_int_get (&is_closed) && g_get_monotonic_time () < until_us)
+    g_usleep (CLOSE_POLL_MS * 1000);
+  return g_atomic_int_get (&is_closed);
 }

@@ -143,21 +143,30 @@ shake_hands (Line *line, Dial *dial, const char *host, gboolean verify, GError *
   return rc > 0;
 }
 
+static void
+on_event (GSocketClient *client, GSocketClientEvent event, GSocketConnectable *server,
+          GIOStream *stream, gpointer progress)
+{
+  if (progress != NULL)
+    g_atomic_int_set ((gint *) progress, event);
+}
+
 static gboolean
-connect_to (GSocketConnectable *server, gint64 timeout_ms, Line *line, GError **error)
+connect_to (GSocketConnectable *server, gint64 timeout_ms, gint *progress, Line *line,
+            GError **error)
 {
   g_autoptr (GSocketClient) client = g_socket_client_new ();
   g_autoptr (GError) failure = NULL;
 
   g_socket_client_set_timeout (client, (guint) (timeout_ms / 1000));
   g_socket_client_set_enable_proxy (client, FALSE);
+  g_signal_connect (client, "event", G_CALLBACK (on_event), progress);
   line->connection = g_socket_client_connect (client, server, NULL, &failure);
   if (line->connection != NULL)
     return TRUE;
   /* Timed out is what a server is that accepts the connection and does not answer. */
   if (g_error_matches (failure, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))
-    g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_HOST_UNREACHABLE,
-                         "no answer to a connect: is the machine off, or a firewall in between?");
+    g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_HOST_UNREACHABLE, DIAL_UNANSWERED);
   else
     g_propagate_error (error, g_steal_pointer (&failure));
   return FALSE;
@@ -165,8 +174,8 @@ connect_to (GSocketConnectable *server, gint64 timeout_ms, Line *line, GError **
 
 /* verify: who only looks at a certificate wants to see a bad one, too. */
 static gboolean
-call (Dial *dial, const char *address, gint64 timeout_ms, gboolean verify, Line *line,
-      GError **error)
+call (Dial *dial, const char *address, gint64 timeout_ms, gboolean verify, gint *progress,
+      Line *line, GError **error)
 {
   const gboolean is_tls = dial_uses_tls (dial);
   g_autoptr (GSocketConnectable) server =
@@ -174,7 +183,7 @@ call (Dial *dial, const char *address, gint64 timeout_ms, gboolean verify, Line 
 
   *line = (Line){ 0 };
   timeout_ms = MAX (timeout_ms, SHORTEST_TIMEOUT_MS);
-  if (server == NULL || !connect_to (server, timeout_ms, line, error))
+  if (server == NULL || !connect_to (server, timeout_ms, progress, line, error))
     return FALSE;
   line->deadline_us = g_get_monotonic_time () + timeout_ms * G_TIME_SPAN_MILLISECOND;
   const char *host = dial->server_name != NULL
@@ -219,7 +228,7 @@ read_some (Line *line, guint8 *buffer, gsize size, GError **error)
 
 char *
 dial_exchange (Dial *dial, const char *address, const void *bytes, gsize *size, gint64 timeout_ms,
-               GError **error)
+               gint *progress, GError **error)
 {
   g_autoptr (GString) answer = g_string_new (NULL);
   g_autoptr (GError) failure = NULL;
@@ -227,7 +236,7 @@ dial_exchange (Dial *dial, const char *address, const void *bytes, gsize *size, 
   gssize n;
   Line line;
 
-  if (!call (dial, address, timeout_ms, TRUE, &line, error))
+  if (!call (dial, address, timeout_ms, TRUE, progress, &line, error))
     return NULL;
   if (write_all (&line, bytes, *size, &failure))
     /* Until the server closes the connection, or is late. */
@@ -244,10 +253,11 @@ dial_exchange (Dial *dial, const char *address, const void *bytes, gsize *size, 
 }
 
 char *
-dial_ask (Dial *dial, const char *address, const char *word, gint64 timeout_ms, GError **error)
+dial_ask (Dial *dial, const char *address, const char *word, gint64 timeout_ms, gint *progress,
+          GError **error)
 {
   gsize size = strlen (word);
-  return dial_exchange (dial, address, word, &size, timeout_ms, error);
+  return dial_exchange (dial, address, word, &size, timeout_ms, progress, error);
 }
 
 gboolean
@@ -256,7 +266,7 @@ dial_inspect (Dial *dial, const char *address, gint64 timeout_ms, DialCertificat
 {
   Line line;
 
-  if (!call (dial, address, timeout_ms, FALSE, &line, error))
+  if (!call (dial, address, timeout_ms, FALSE, NULL, &line, error))
     return FALSE;
   g_autofree char *refusal = curator_tls_session_dup_refusal (line.tls);
   certificate->expires_at = curator_tls_session_get_peer_expiry (line.tls);

@@ -21,14 +21,17 @@ Dial *dial_new (const Secure *secure, GError **error);
 gboolean dial_uses_tls (Dial *dial);
 void dial_free (Dial *dial);
 
+#define DIAL_UNANSWERED "no answer to a connect: is the machine off, or a firewall in between?"
+
 /* Any thread. Sends a four-letter word and returns the answer, which may be empty. NULL with
- * G_RESOLVER_ERROR, G_IO_ERROR, or CURATOR_CONNECT_ERROR for TLS. */
+ * G_RESOLVER_ERROR, G_IO_ERROR, or CURATOR_CONNECT_ERROR for TLS. *progress: becomes each
+ * GSocketClientEvent of the connection, atomically; or NULL. */
 char *dial_ask (Dial *dial, const char *address, const char *word, gint64 timeout_ms,
-                GError **error);
+                gint *progress, GError **error);
 /* The same with bytes for both. size: of the question; becomes that of the answer, which a zero
  * byte follows. */
 char *dial_exchange (Dial *dial, const char *address, const void *bytes, gsize *size,
-                     gint64 timeout_ms, GError **error);
+                     gint64 timeout_ms, gint *progress, GError **error);
 /* The certificate that the server shows; certificate->refusal is to be freed. Fails as
  * dial_ask(). */
 gboolean dial_inspect (Dial *dial, const char *address, gint64 timeout_ms,

@@ -2,6 +2,7 @@
 #include "base/kind.h"
 #include "base/options-private.h"
 
+#include <curator/curator.h>
 #include <string.h>
 
 typedef struct
@@ -14,17 +15,29 @@ typedef struct
 static char *
 shown_name (const OptionRow *row)
 {
-  return (row->uses & OPTION_LOCKS) != 0 && row->letter != 0 ? g_strdup_printf ("-%c", row->letter)
-                                                             : g_strconcat ("--", row->name, NULL);
+  return (row->verbs & 1U << VERB_LOCK) != 0 && row->letter != 0
+             ? g_strdup_printf ("-%c", row->letter)
+             : g_strconcat ("--", row->name, NULL);
+}
+
+/* Whoever means "+5", " 5" or "0x10" gets no other number than one who means "5". */
+static gboolean
+parse_number (const char *text, gboolean is_whole, double least, double most, double *number)
+{
+  const char *point = is_whole ? NULL : strchr (text, '.');
+  const gsize length = strlen (text);
+
+  *number = g_ascii_strtod (text, NULL);
+  return strspn (text, "0123456789.") == length && length > (point != NULL ? 1 : 0)
+         && strrchr (text, '.') == point && *number >= least && *number <= most;
 }
 
 gboolean
 option_parse_seconds (const char *text, gint64 *ms)
 {
-  char *end;
-  const double seconds = g_ascii_strtod (text, &end);
+  double seconds;
 
-  if (end == text || *end != '\0' || !(seconds >= 0 && seconds <= 1e6))
+  if (!parse_number (text, FALSE, 0, 1e6, &seconds))
     return FALSE;
   /* Round up to 1: 0 has a meaning of its own. */
   *ms = seconds > 0 ? MAX ((gint64) (seconds * 1000 + 0.5), 1) : 0;
@@ -48,7 +61,7 @@ parse_value (RawOptions *raw, const OptionRow *row)
   const char *text = row->type != OPTION_FLAG ? *(char **) option_given (raw, row) : NULL;
   const int most = row->most > 0 ? row->most : G_MAXINT;
   g_autofree char *name = shown_name (row);
-  gint64 number;
+  double number;
 
   if (text == NULL)
     return TRUE;
@@ -57,7 +70,7 @@ parse_value (RawOptions *raw, const OptionRow *row)
   if (row->type == OPTION_SECONDS && !option_parse_seconds (text, value))
     return options_usage ("%s takes a number of seconds, not \"%s\"", name, text);
   if (row->type == OPTION_NUMBER) {
-    if (!g_ascii_string_to_signed (text, 10, row->least, most, &number, NULL))
+    if (!parse_number (text, TRUE, row->least, most, &number))
       return options_usage ("%s takes a number from %d to %d, not \"%s\"", name, row->least, most,
                             text);
     *(int *) value = (int) number;
@@ -73,26 +86,45 @@ options_parse_values (RawOptions *raw)
   for (const OptionRow *row = option_rows; row->name != NULL; row++)
     if (!parse_value (raw, row))
       return FALSE;
-  if (raw->nonblock)
+  if (raw->nonblock && options->verb != VERB_REVOKE)
     options->wait_ms = 0;
+  /* That of the environment is for other calls. */
+  if (options->verb != VERB_LOCK && options->verb != VERB_WAIT && !options->waits)
+    options->wait_ms = CURATOR_WAIT_FOREVER;
   if (raw->connect_timeout == NULL)
     options->connect_timeout_ms = options->session_timeout_ms;
   return TRUE;
 }
 
+/* For example "who, top, tree and doctor". */
+static char *
+describe_verbs (guint verbs)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; verbs >> i != 0; i++) {
+    const char *name = i == VERB_LOCK ? "locking" : options_verb_names[i];
+    if ((verbs >> i & 1) != 0)
+      g_string_append_printf (text, "%s%s",
+                              text->len == 0    ? ""
+                              : verbs >> i == 1 ? " and "
+                                                : ", ",
+                              name);
+  }
+  return g_string_free (text, FALSE);
+}
+
 gboolean
 options_check_verb (RawOptions *raw)
 {
-  static const guint uses[] = { [VERB_REVOKE] = OPTION_REVOKES, [VERB_WAIT] = OPTION_WAITS };
-  const Verb verb = raw->options.verb;
-
-  for (const OptionRow *row = option_rows; verb != VERB_LOCK && row->name != NULL; row++) {
+  for (const OptionRow *row = option_rows; row->name != NULL; row++) {
     const gpointer given = option_given (raw, row);
     const gboolean is_given =
         row->type == OPTION_FLAG ? *(gboolean *) given : *(gpointer *) given != NULL;
-    if (is_given && (row->uses & OPTION_LOCKS) != 0 && (row->uses & uses[verb]) == 0) {
+    if (is_given && row->verbs != 0 && (row->verbs & 1U << raw->options.verb) == 0) {
       g_autofree char *name = shown_name (row);
-      return options_usage ("%s applies to locking only", name);
+      g_autofree char *verbs = describe_verbs (row->verbs);
+      return options_usage ("%s applies to %s only", name, verbs);
     }
   }
   return TRUE;
@@ -147,7 +179,6 @@ gboolean
 options_check_combination (const RawOptions *raw)
 {
   const Options *options = &raw->options;
-  const Verb verb = options->verb;
   const Rule rules[] = {
     { raw->no_fork,
       "-F cannot exist here: the lock lives in the session of this process, which must "
@@ -155,15 +186,10 @@ options_check_combination (const RawOptions *raw)
     { raw->unlock,
       "-u cannot exist here: a lock is held by its process and released when that ends; "
       "\"zkflock revoke\" asks for it" },
-    { options->only_paths && verb != VERB_TREE, "--paths applies to tree only" },
-    { options->agreed && verb != VERB_REAP, "-y applies to reap only" },
     { raw->shared + raw->exclusive + (raw->leases != NULL) > 1,
       "-s, -x and -N exclude each other" },
     { raw->leases != NULL && raw->multi != NULL, "--multi cannot be combined with -N" },
     { options->revocable && raw->multi != NULL, "a multi-lock cannot be revoked" },
-    { options->json && verb != VERB_WHO && verb != VERB_TOP && verb != VERB_TREE
-          && verb != VERB_DOCTOR,
-      "--json applies to who, top, tree and doctor only" },
     { raw->max_hold != NULL && options->max_hold_ms == 0, "--max-hold must be more than 0" },
     { options->max_hold_ms > 0 && options->min_hold_ms > options->max_hold_ms,
       "--min-hold must not be longer than --max-hold" },

@@ -4,9 +4,6 @@
 #include "base/message.h"
 #include "base/options.h"
 
-#define DEFAULT_HOSTS        "localhost:2181"
-#define DEFAULT_SECURE_HOSTS "tls://localhost:2281"
-
 typedef struct
 {
   Options options; /* first: options_free() */
@@ -29,11 +26,8 @@ typedef enum
 
 typedef enum
 {
-  OPTION_LOCKS = 1 << 0,          /* applies to locking only */
-  OPTION_WAITS = 1 << 1,          /* and to wait */
-  OPTION_REVOKES = 1 << 2,        /* and to revoke */
-  OPTION_IN_FILE = 1 << 3,        /* a key of the configuration files */
-  OPTION_IN_ENVIRONMENT = 1 << 4, /* and a variable: ZKFLOCK_TLS_CA for --tls-ca */
+  OPTION_IN_FILE = 1 << 0,        /* a key of the configuration files */
+  OPTION_IN_ENVIRONMENT = 1 << 1, /* and a variable: ZKFLOCK_TLS_CA for --tls-ca */
 } OptionUse;
 
 typedef struct
@@ -41,6 +35,7 @@ typedef struct
   const char *name;
   char letter; /* or 0 */
   OptionType type;
+  guint verbs; /* a bit for each that it applies to; 0: all */
   guint uses;  /* OptionUse */
   gsize given; /* offset in RawOptions of what GOption writes */
   gsize value; /* offset of what a SECONDS, NUMBER or WORD is parsed into */
@@ -77,6 +72,7 @@ const char *hint_verb (const char *word, const char *const *verbs);
  * NULL. rows ends with a row without a name. */
 const char *hint_option (const char *word, const OptionRow *rows);
 
+/* Digits, with a point among them or not, and nothing else. */
 gboolean option_parse_seconds (const char *text, gint64 *ms);
 /* Each is FALSE after printing why. */
 gboolean options_parse_values (RawOptions *raw);

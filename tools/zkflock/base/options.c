@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <zookeeper/zookeeper_version.h>
 
-static const Options DEFAULTS = { .session_timeout_ms = 15000,
+static const Options DEFAULTS = { .session_timeout_ms = 30000,
                                   .wait_ms = CURATOR_WAIT_FOREVER,
                                   .conflict_code = 1,
                                   .kill_after_ms = 2000,
@@ -57,26 +57,22 @@ read_environment (RawOptions *raw)
 }
 
 static gboolean
-settle_hosts (Options *options)
+settle_secure (Options *options)
 {
   Secure *secure = &options->secure;
 
-  if (!secure_settle (secure, options->hosts)) {
-    g_autofree char *shown = curator_escape_name (secure->sasl_mechanism, -1);
-    return options_usage ("--sasl is one of digest, gssapi, not \"%s\"", shown);
-  }
-  if (options->hosts == NULL)
-    options->hosts = g_strdup (secure->is_tls ? DEFAULT_SECURE_HOSTS : DEFAULT_HOSTS);
-  return TRUE;
+  if (secure_settle (secure, options->hosts))
+    return TRUE;
+  g_autofree char *shown = curator_escape_name (secure->sasl_mechanism, -1);
+  return options_usage ("--sasl is one of digest, gssapi, not \"%s\"", shown);
 }
 
-gboolean
-options_lack_hosts (const Options *options)
+/* None is guessed: whoever listens there would grant locks. */
+static gboolean
+check_hosts (const Options *options)
 {
-  const char *hosts = g_getenv ("ZKFLOCK_HOSTS");
-  return (hosts == NULL || *hosts == '\0')
-         && (strcmp (options->hosts, DEFAULT_HOSTS) == 0
-             || strcmp (options->hosts, DEFAULT_SECURE_HOSTS) == 0);
+  return (options->hosts != NULL && *options->hosts != '\0')
+         || options_usage ("no hosts: -Z, ZKFLOCK_HOSTS or /etc/zkflock.conf");
 }
 
 /* words: those after PATH. */
@@ -207,9 +203,10 @@ parse (RawOptions *raw, char ***words, int *exit_code)
                   : raw->exclusive      ? MODE_WRITE
                   : raw->leases != NULL ? MODE_SEMAPHORE
                                         : MODE_MUTEX;
-  return settle_hosts (options) && options_parse_values (raw) && options_check_combination (raw)
+  return settle_secure (options) && options_parse_values (raw) && options_check_combination (raw)
          && (options->verb == VERB_LOCK ? parse_lock_words (options, *words + 1, raw->multi)
-                                        : parse_verb_words (options, *words + 1));
+                                        : parse_verb_words (options, *words + 1))
+         && check_hosts (options);
 }
 
 /* Puts the options of $ZKFLOCK_OPTIONS before those of the command line. */

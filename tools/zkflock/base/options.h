@@ -58,7 +58,7 @@ typedef struct
   /* Of the verb lock. */
   Mode mode;
   int leases;
-  gint64 wait_ms; /* also of wait and revoke; or CURATOR_WAIT_FOREVER */
+  gint64 wait_ms; /* also of wait and revoke, for the whole run; or CURATOR_WAIT_FOREVER */
   gboolean waits; /* revoke waits for the release: the command line has -w */
   int conflict_code;
   gint64 kill_after_ms;
@@ -78,8 +78,6 @@ typedef struct
 
 /* Returns NULL if the program must end with *exit_code; the reason has been printed. */
 Options *options_parse (int argc, char **argv, int *exit_code);
-/* Whether the servers are the default ones, and the environment names none. */
-gboolean options_lack_hosts (const Options *options);
 /* NULL is allowed. */
 void options_free (Options *options);
 

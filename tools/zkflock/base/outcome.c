@@ -22,6 +22,25 @@ outcome_elapsed_ms (void)
   return (g_get_monotonic_time () - start_us) / 1000;
 }
 
+gint64
+outcome_left_ms (const Options *options)
+{
+  const gint64 bound_ms = options->wait_ms == 0 ? options->connect_timeout_ms : options->wait_ms;
+  return bound_ms == CURATOR_WAIT_FOREVER ? G_MAXINT : bound_ms - outcome_elapsed_ms ();
+}
+
+gint64
+outcome_answer_ms (const Options *options, gint64 most_ms)
+{
+  return MIN (most_ms, MAX (outcome_left_ms (options), LAST_ANSWER_MS));
+}
+
+gint64
+outcome_close_ms (const Options *options)
+{
+  return CLAMP (outcome_left_ms (options) + CLOSE_MS, LAST_ANSWER_MS, CLOSE_MS);
+}
+
 void
 print_verbose (const Options *options, const char *format, ...)
 {

@@ -26,6 +26,7 @@ typedef struct
 {
   Probe *probe;
   char *address;
+  gint progress; /* atomic; GSocketClientEvent of its connection */
   Cause cause;   /* guarded by the probe's mutex */
   GError *error; /* guarded; of the connection, or NULL */
 } Target;
@@ -72,6 +73,8 @@ cause_of (const char *answer, const GError *error)
     return CAUSE_CLOSED;
   if (strstr (answer, "not currently serving requests") != NULL)
     return CAUSE_NO_QUORUM;
+  if (strstr (answer, "\nMode: read-only") != NULL)
+    return CAUSE_READ_ONLY;
   return g_str_has_prefix (answer, "Zookeeper version") || strstr (answer, "whitelist") != NULL
              ? CAUSE_SERVES
              : CAUSE_FOREIGN;
@@ -98,7 +101,7 @@ ask_target (gpointer data)
   Probe *probe = target->probe;
   GError *error = NULL;
   g_autofree char *answer =
-      dial_ask (probe->dial, target->address, WORD, probe->timeout_ms, &error);
+      dial_ask (probe->dial, target->address, WORD, probe->timeout_ms, &target->progress, &error);
   Cause cause = cause_of (answer, error);
 
   if ((cause == CAUSE_SILENT || cause == CAUSE_CLOSED) && !dial_uses_tls (probe->dial)
@@ -154,7 +157,6 @@ static const struct
   Cause cause;
   const char *text;
 } texts[] = {
-  { CAUSE_PENDING, "no connection yet" },
   { CAUSE_NOT_ASKED, "no connection, and no thread left to ask it" },
   { CAUSE_UNKNOWN_HOST, "unknown host" },
   { CAUSE_REFUSED, "connection refused" },
@@ -163,12 +165,24 @@ static const struct
   { CAUSE_WANTS_TLS, "expects TLS: write tls:// before it" },
   { CAUSE_FOREIGN, "not a ZooKeeper server" },
   { CAUSE_NO_QUORUM, "no quorum" },
+  { CAUSE_READ_ONLY, "no quorum" },
   { CAUSE_SERVES, "serves, but no session was established" },
 };
+
+/* Of one that is still asked: how far it came. */
+static const char *
+describe_progress (GSocketClientEvent event)
+{
+  return event == G_SOCKET_CLIENT_CONNECTING  ? DIAL_UNANSWERED
+         : event >= G_SOCKET_CLIENT_CONNECTED ? "accepts connections and does not answer"
+                                              : "no connection yet";
+}
 
 static const char *
 describe_target (const Target *target)
 {
+  if (target->cause == CAUSE_PENDING)
+    return describe_progress (g_atomic_int_get (&target->progress));
   for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
     if (texts[i].cause == target->cause)
       return texts[i].text;

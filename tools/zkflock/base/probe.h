@@ -18,13 +18,14 @@ typedef enum
   CAUSE_WANTS_TLS = 1 << 8,   /* answers TLS only */
   CAUSE_FOREIGN = 1 << 9,
   CAUSE_NO_QUORUM = 1 << 10,
-  CAUSE_SERVES = 1 << 11 /* though the client has no session */
+  CAUSE_READ_ONLY = 1 << 11, /* no quorum either, for longer than an election takes */
+  CAUSE_SERVES = 1 << 12     /* though the client has no session */
 } Cause;
 
 /* A server with one of these has answered in its way: no more is to be expected. */
 #define CAUSES_FINAL                                                                               \
   (CAUSE_UNKNOWN_HOST | CAUSE_REFUSED | CAUSE_TLS | CAUSE_WANTS_TLS | CAUSE_FOREIGN                \
-   | CAUSE_NO_QUORUM)
+   | CAUSE_NO_QUORUM | CAUSE_READ_ONLY)
 
 /* Starts one thread for each server of the connect string. A thread asks twice at most, and each
  * time gives up after timeout_ms, except in a slow name resolution. */

@@ -62,11 +62,11 @@ _zkflock_value() {
 
 _zkflock() {
   local words sources hosts=${ZKFLOCK_HOSTS:-} verb='' i word
-  local common='-Z --hosts --session-timeout --connect-timeout --auth-file --acl --compression --syslog --verbose -h --help -V --version
+  local common='-Z --hosts --session-timeout --connect-timeout --auth-file --syslog --verbose -h --help -V --version
     --tls-ca --tls-crl --tls-cert --tls-key --tls-key-password-file --tls-server-name
     --sasl --sasl-user --sasl-password-file --sasl-server-principal'
   local lock='-x -e --exclusive -s --shared -N --leases --multi -n --nb --nonblock -w --wait --timeout -E --conflict-exit-code
-    --kill-after --on-suspend --max-hold --min-hold --status-fd --revocable --hold --mixed --label'
+    --kill-after --on-suspend --max-hold --min-hold --status-fd --revocable --hold --mixed --label --acl --compression'
   COMPREPLY=()
   _zkflock_words
   local last=$((${#words[@]} - 1))
@@ -110,7 +110,7 @@ _zkflock() {
     -*:top) read -ra words -d '' <<<"$common -i --interval --iterations --json" ;;
     -*:tree) read -ra words -d '' <<<"$common --paths --json" ;;
     -*:reap) read -ra words -d '' <<<"$common -y --yes" ;;
-    -*:revoke) read -ra words -d '' <<<"$common -E --conflict-exit-code -w --wait" ;;
+    -*:revoke) read -ra words -d '' <<<"$common -E --conflict-exit-code -w --wait --compression" ;;
     -*:wait) read -ra words -d '' <<<"$common -E --conflict-exit-code -n --nonblock -w --wait" ;;
     -*) read -ra words -d '' <<<"$common --json" ;;
     *:) words=(who top tree revoke wait doctor reap) ;;

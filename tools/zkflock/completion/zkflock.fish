@@ -87,7 +87,6 @@ complete -c zkflock -n $common -s Z -l hosts -x -a '(__fish_print_hostnames)' -d
 complete -c zkflock -n $common -l session-timeout -x -d 'Session timeout to request'
 complete -c zkflock -n $common -l connect-timeout -x -d 'Give up connecting after this long'
 complete -c zkflock -n $common -l auth-file -r -F -d Credentials
-complete -c zkflock -n $common -l acl -x -a 'open creator' -d 'Access to created nodes'
 complete -c zkflock -n $common -l tls-ca -r -F -d 'CAs to trust'
 complete -c zkflock -n $common -l tls-crl -r -F -d 'List of revoked certificates'
 complete -c zkflock -n $common -l tls-cert -r -F -d 'Our certificate'
@@ -98,7 +97,6 @@ complete -c zkflock -n $common -l sasl -x -a 'digest gssapi' -d 'Authenticate by
 complete -c zkflock -n $common -l sasl-user -x -d User
 complete -c zkflock -n $common -l sasl-password-file -r -F -d 'Password of the user'
 complete -c zkflock -n $common -l sasl-server-principal -x -d 'Principal of the servers'
-complete -c zkflock -n $common -l compression -d 'Write payloads and requests in gzip'
 complete -c zkflock -n $common -l syslog -d 'Send messages to syslog, too'
 complete -c zkflock -n $common -l verbose -d 'Report each step with its time'
 complete -c zkflock -n $common -s h -l help -d 'Show help'
@@ -126,3 +124,5 @@ complete -c zkflock -n $lock -l hold -d 'Without a command, hold until a signal'
 complete -c zkflock -n $lock -l mixed -d 'Run beside locks of another kind at the path'
 complete -c zkflock -n $lock -l revocable -d 'End the command when another client asks for the lock'
 complete -c zkflock -n $lock -l label -x -d 'Label that other clients see'
+complete -c zkflock -n $lock -l acl -x -a 'open creator' -d 'Access to created nodes'
+complete -c zkflock -n '__fish_zkflock_is first revoke' -l compression -d 'Write payloads and requests in gzip'

@@ -88,7 +88,8 @@ configuration_read (Dial *dial, const char *address, gint64 timeout_ms)
 {
   g_autoptr (GByteArray) requests = make_requests ();
   gsize size = requests->len;
-  g_autofree char *answer = dial_exchange (dial, address, requests->data, &size, timeout_ms, NULL);
+  g_autofree char *answer =
+      dial_exchange (dial, address, requests->data, &size, timeout_ms, NULL, NULL);
   const guint8 *at = (const guint8 *) answer;
   gsize left = answer != NULL ? size : 0;
   const gint32 connected = take_number (&at, &left);

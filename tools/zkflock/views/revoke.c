@@ -40,8 +40,9 @@ revoke_run (const Options *options, CuratorClient *client)
   g_autoptr (GPtrArray) asked = g_ptr_array_new_with_free_func (g_free);
   guint holders = 0;
   g_autoptr (GError) error = NULL;
-  g_autoptr (CuratorInspection) inspection =
-      curator_client_inspect (client, options->paths[0], CURATOR_WAIT_DEFAULT, NULL, &error);
+  g_autoptr (CuratorInspection) inspection = curator_client_inspect (
+      client, options->paths[0], outcome_answer_ms (options, options->connect_timeout_ms), NULL,
+      &error);
   if (inspection == NULL)
     return fail_with (options, error);
   for (guint i = 0; i < curator_inspection_get_n_participants (inspection); i++) {
@@ -56,7 +57,8 @@ revoke_run (const Options *options, CuratorClient *client)
       continue;
     }
     const char *node = curator_participant_get_node_path (one);
-    if (!curator_client_attempt_revoke (client, node, CURATOR_WAIT_DEFAULT, NULL, &error))
+    if (!curator_client_attempt_revoke (
+            client, node, outcome_answer_ms (options, options->connect_timeout_ms), NULL, &error))
       return fail_with (options, error);
     g_autofree char *shown = curator_escape_name (node, -1);
     print_verbose (options, "asked %s", shown);

@@ -140,7 +140,7 @@ ask_server (Dial *dial, const char *address)
   if (dial_uses_tls (dial) && dial_inspect (dial, address, TIMEOUT_MS, &server->certificate, NULL)
       && server->certificate.refusal != NULL)
     return server;
-  g_autofree char *conf = dial_ask (dial, address, "conf", TIMEOUT_MS, &error);
+  g_autofree char *conf = dial_ask (dial, address, "conf", TIMEOUT_MS, NULL, &error);
   if (conf == NULL) {
     server->trouble = g_strdup (error->message);
     return server;
@@ -150,13 +150,13 @@ ask_server (Dial *dial, const char *address)
   server->max_connections = value_of (conf, "maxClientCnxns");
   server->tick_ms = value_of (conf, "tickTime");
   server->secure_port = (int) value_of (conf, "secureClientPort");
-  g_autofree char *srvr = dial_ask (dial, address, "srvr", TIMEOUT_MS, NULL);
+  g_autofree char *srvr = dial_ask (dial, address, "srvr", TIMEOUT_MS, NULL, NULL);
   const char *mode = srvr != NULL ? strstr (srvr, "Mode: ") : NULL;
   if (mode != NULL) {
     mode += strlen ("Mode: ");
     server->mode = curator_escape_name (mode, (gssize) strcspn (mode, "\r\n"));
   }
-  g_autofree char *cons = dial_ask (dial, address, "cons", TIMEOUT_MS, NULL);
+  g_autofree char *cons = dial_ask (dial, address, "cons", TIMEOUT_MS, NULL, NULL);
   if (cons != NULL && !is_forbidden (cons)) {
     server->newest_ms = newest_connection_ms (cons);
     server->sessions = new_sessions ();
@@ -188,7 +188,7 @@ servers_ask_addresses (const Options *options)
   g_auto (GStrv) addresses = dial_split_hosts (options->hosts);
 
   for (char **address = addresses; dial != NULL && *address != NULL; address++) {
-    g_autofree char *cons = dial_ask (dial, *address, "cons", TIMEOUT_MS, NULL);
+    g_autofree char *cons = dial_ask (dial, *address, "cons", TIMEOUT_MS, NULL, NULL);
     parse_sessions (sessions, cons != NULL ? cons : "");
   }
   return sessions;

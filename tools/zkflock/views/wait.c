@@ -23,22 +23,19 @@ report_timeout (const Options *options, CuratorInspection *inspection)
 int
 wait_until (const Options *options, CuratorClient *client, WaitCondition condition, gpointer data)
 {
-  const gint64 until_us = options->wait_ms == CURATOR_WAIT_FOREVER
-                              ? G_MAXINT64
-                              : g_get_monotonic_time () + options->wait_ms * 1000;
-
   for (gint64 pause_ms = FIRST_PAUSE_MS;; pause_ms = MIN (2 * pause_ms, LAST_PAUSE_MS)) {
     g_autoptr (GError) error = NULL;
-    g_autoptr (CuratorInspection) inspection =
-        curator_client_inspect (client, options->paths[0], CURATOR_WAIT_DEFAULT, NULL, &error);
+    g_autoptr (CuratorInspection) inspection = curator_client_inspect (
+        client, options->paths[0], outcome_answer_ms (options, options->connect_timeout_ms), NULL,
+        &error);
     if (inspection == NULL)
       return fail_with (options, error);
     if (condition (client, inspection, data))
       return 0;
-    const gint64 left_us = until_us - g_get_monotonic_time ();
-    if (left_us <= 0)
+    const gint64 left_ms = outcome_left_ms (options);
+    if (options->wait_ms == 0 || left_ms <= 0)
       return report_timeout (options, inspection);
-    g_usleep ((gulong) MIN (pause_ms * 1000, left_us));
+    g_usleep ((gulong) MIN (pause_ms, left_ms) * 1000);
   }
 }
 
