@@ -301,6 +301,17 @@ TEST (test_owed_in_a_shortage)
   }
 }
 
+static gint may_end; /* atomic */
+
+static void
+end_thread_later (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointer data)
+{
+  note_answer ();
+  while (!g_atomic_int_get (&may_end))
+    g_usleep (1000);
+  pthread_exit (NULL);
+}
+
 /* A callback has ended its thread, and there is none to take its place until the client is
  * closed. */
 TEST (test_a_thread_that_is_not_replaced)
@@ -313,9 +324,10 @@ TEST (test_a_thread_that_is_not_replaced)
   call (client, lock, 4, CURATOR_WAIT_FOREVER);
   call (client, lock, 0, CURATOR_WAIT_FOREVER);
   call (client, lock, 1, CURATOR_WAIT_FOREVER);
-  curator_lock_acquire_then (lock, 1, NULL, end_thread, NULL);
-  g_atomic_int_set (&n_allowed, 0);
+  curator_lock_acquire_then (lock, 1, NULL, end_thread_later, NULL);
   wait_for (&n_answers, 1);
+  g_atomic_int_set (&n_allowed, 0);
+  g_atomic_int_set (&may_end, TRUE);
   wait_for (&n_refused, refused + 1);
   curator_client_close_then (client, note_closed, NULL);
   g_atomic_int_set (&n_allowed, G_MAXINT);
@@ -415,5 +427,6 @@ main (void)
 {
   g_log_set_writer_func (unit_swallow_warnings, NULL, NULL);
   metronome_start ();
+  g_atomic_int_set (&n_alive, 0); /* its thread does not count */
   return suite_run ("shortage", NULL, NULL);
 }
