@@ -158,6 +158,24 @@ pull (gnutls_transport_ptr_t data, void *bytes, size_t n)
   return (ssize_t) given;
 }
 
+/* In TLS 1.2 a server asks for kinds of keys by names, of which GnuTLS knows none for these. */
+static gboolean
+has_unnamed_key (const CuratorTlsCredentials *credentials)
+{
+  gnutls_datum_t der;
+  gnutls_x509_crt_t own;
+  int kind = GNUTLS_PK_UNKNOWN;
+
+  if (gnutls.certificate_get_crt_raw (curator_tls_credentials_get (credentials), 0, 0, &der) < 0)
+    return FALSE;
+  gnutls.x509_crt_init (&own);
+  if (gnutls.x509_crt_import (own, &der, GNUTLS_X509_FMT_DER) >= 0)
+    kind = gnutls.x509_crt_get_pk_algorithm (own, NULL);
+  gnutls.x509_crt_deinit (own);
+  return kind == GNUTLS_PK_RSA_PSS || kind == GNUTLS_PK_EDDSA_ED25519
+         || kind == GNUTLS_PK_EDDSA_ED448;
+}
+
 CuratorTlsSession *
 curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *credentials,
                          gboolean verify, GError **error)
@@ -168,7 +186,8 @@ curator_tls_session_new (int fd, const char *host, CuratorTlsCredentials *creden
   tls->credentials = credentials;
   /* A dot at the end only tells name servers that nothing follows. */
   tls->host = g_strndup (host, strlen (host) - (g_str_has_suffix (host, ".") ? 1 : 0));
-  gnutls.init (&tls->session, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL);
+  gnutls.init (&tls->session, GNUTLS_CLIENT | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL
+                                  | (has_unnamed_key (credentials) ? GNUTLS_FORCE_CLIENT_CERT : 0));
   const int rc = gnutls.set_default_priority_append (tls->session, NO_OLD_VERSIONS, NULL, 0);
   if (rc < 0) {
     g_set_error (error, CURATOR_CONNECT_ERROR, CURATOR_CONNECT_ERROR_TLS, "%s",

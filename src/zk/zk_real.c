@@ -104,20 +104,22 @@ on_stat (int rc, const struct Stat *stat, const void *data)
 }
 
 /* libzookeeper passes on a list that it could not read. What it lacks is NULL, and may be nearly all
- * of it. */
+ * of it. It frees the list next and writes to each place: to none where nothing is. */
 static gboolean
-is_whole (const struct String_vector *strings)
+is_whole (struct String_vector *strings)
 {
+  const int32_t count = strings->count;
+
   for (int i = 0; i < strings->count; i++)
     if (strings->data[i] == NULL)
-      return FALSE;
-  return strings->count >= 0;
+      strings->count = i;
+  return count >= 0 && strings->count == count;
 }
 
 static void
 on_strings (int rc, const struct String_vector *strings, const void *data)
 {
-  if (rc == ZOK && !is_whole (strings))
+  if (rc == ZOK && !is_whole ((struct String_vector *) strings))
     complete (ZDATAINCONSISTENCY, REPLY (.data_length = -1), data);
   else
     complete (rc, REPLY (.children = strings, .data_length = -1), data);

@@ -15,6 +15,7 @@
 
 #define MAX_WORDS 10
 #define N_AT_ONCE 3
+#define STRANGER  65534 /* a user */
 #define TLS       "--tls-ca=%ca.pem"
 #define OWN       "--tls-cert=%client.pem", "--tls-key=%client.key"
 #define DIGEST    "--sasl=digest", "--sasl-user=" SASL_USER
@@ -333,6 +334,8 @@ TEST (files_are_checked_first)
       76,
       "other users can read or write it" },
     { { "--tls-ca=%no-such-file" }, 76, "no-such-file: " },
+    { { "--tls-ca=%open-ca.pem", OWN }, 76, "open-ca.pem: other users can write it" },
+    { { "--tls-ca=%strangers-ca.pem", OWN }, 76, "strangers-ca.pem: " },
     { { "LD_LIBRARY_PATH=%no-library", TLS }, 64, "TLS: GnuTLS cannot be loaded: " },
     { { "LD_LIBRARY_PATH=%no-library", "--hosts=tls://127.0.0.1:1" },
       64,
@@ -381,11 +384,18 @@ TEST (files_are_checked_first)
   };
   Secured *secured = servers->secured;
   struct pollfd waiting = { .fd = servers->untouched_fd, .events = POLLIN };
+  g_autofree char *ca = NULL;
 
   write_file (secured->directory, "open-password", SASL_PASSWORD, 0640);
   write_file (secured->directory, "two-lines", SASL_PASSWORD "\n" SASL_PASSWORD "\n", 0600);
   write_file (secured->directory, "empty", "\n", 0600);
   write_file (secured->directory, "open.key", "", 0644);
+  assert_true (g_file_get_contents (secured_file (secured, "ca.pem"), &ca, NULL, NULL));
+  write_file (secured->directory, "open-ca.pem", ca, 0666);
+  write_file (secured->directory, "strangers-ca.pem", ca, 0644);
+  if (geteuid () != 0
+      || chown (secured_file (secured, "strangers-ca.pem"), STRANGER, (gid_t) -1) != 0)
+    write_file (secured->directory, "strangers-ca.pem", ca, 0666);
   assert_int_equal (g_mkdir (secured_file (secured, "no-library"), 0700), 0);
   write_file (secured->directory, "no-library/libgnutls.so.30", "", 0600);
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++) {

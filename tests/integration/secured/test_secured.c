@@ -53,6 +53,24 @@ TEST (test_good_servers_are_trusted)
   }
 }
 
+TEST (test_every_kind_of_key_is_trusted)
+{
+  static const char *const kinds[] = { "rsa", "rsa-pss", "ed25519", "ed448" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++) {
+    g_autoptr (CuratorTls) tls = secured_tls (secured);
+    g_autoptr (GError) error = NULL;
+    g_autofree char *certificate = g_strconcat (kinds[i], "-client.pem", NULL);
+    g_autofree char *key = g_strconcat (kinds[i], "-client.key", NULL);
+    assert_ok (curator_tls_set_certificate_files (tls, secured_file (secured, certificate),
+                                                  secured_file (secured, key), NULL, &error),
+               &error);
+    g_autoptr (CuratorClient) client = secured_client (secured->address, tls);
+    client_start (client);
+    lock_once (client, "/tls/keys");
+  }
+}
+
 static void
 refuse (const char *servers, CuratorTls *tls, CuratorConnectError code, const char *what)
 {

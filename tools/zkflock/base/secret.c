@@ -34,31 +34,53 @@ check_file (int fd, const char *file, const char *what, gboolean is_secret, GErr
   if ((info.st_mode & 022) != 0)
     return refuse (error, file, what,
                    "other users can write it; its mode must be 0644 or stricter");
-  if (info.st_uid != geteuid () && info.st_uid != 0)
-    return refuse (error, file, what, "it belongs to another user");
-  return info.st_size <= MAX_SIZE || refuse (error, file, what, "it is too large");
+  return (info.st_uid == geteuid () || info.st_uid == 0)
+         || refuse (error, file, what, "it belongs to another user");
+}
+
+/* -1 with error set. */
+static int
+open_own (const char *file, const char *what, gboolean is_secret, GError **error)
+{
+  const int fd = open (file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+  if (check_file (fd, file, what, is_secret, error))
+    return fd;
+  if (fd >= 0)
+    close (fd);
+  return -1;
+}
+
+gboolean
+own_file_check (const char *file, GError **error)
+{
+  const int fd = open_own (file, "", FALSE, error);
+
+  if (fd >= 0)
+    close (fd);
+  return fd >= 0;
 }
 
 char *
 own_file_read (const char *file, const char *what, gboolean is_secret, GError **error)
 {
-  const int fd = open (file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  const int fd = open_own (file, what, is_secret, error);
   gssize length = 0;
   gssize n = 0;
 
-  if (!check_file (fd, file, what, is_secret, error)) {
-    if (fd >= 0)
-      close (fd);
+  if (fd < 0)
     return NULL;
-  }
-  char *text = g_malloc0 (MAX_SIZE + 1);
-  while (length < MAX_SIZE && (n = read (fd, text + length, (gsize) (MAX_SIZE - length))) > 0)
+  char *text = g_malloc0 (MAX_SIZE + 2);
+  while (length <= MAX_SIZE && (n = read (fd, text + length, (gsize) (MAX_SIZE + 1 - length))) > 0)
     length += n;
   const int number = errno;
   close (fd);
-  if (n < 0 || strlen (text) != (gsize) length) {
-    refuse (error, file, what, n < 0 ? g_strerror (number) : "it contains a zero byte");
-    explicit_bzero (text, MAX_SIZE);
+  if (n < 0 || length > MAX_SIZE || strlen (text) != (gsize) length) {
+    refuse (error, file, what,
+            n < 0               ? g_strerror (number)
+            : length > MAX_SIZE ? "it is too large"
+                                : "it contains a zero byte");
+    explicit_bzero (text, MAX_SIZE + 1);
     g_clear_pointer (&text, g_free);
   }
   return text;

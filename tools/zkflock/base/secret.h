@@ -7,6 +7,9 @@
  * access to it. */
 char *own_file_read (const char *file, const char *what, gboolean is_secret, GError **error);
 
+/* FALSE with error set for a file that such a read would refuse. */
+gboolean own_file_check (const char *file, GError **error);
+
 /* The password that is the only line of a secret file. */
 char *secret_read_password (const char *file, const char *what, GError **error);
 /* Wipes it; NULL is allowed. */

@@ -4,6 +4,7 @@
 #include "base/secret.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define TLS_PREFIX "tls://"
 
@@ -52,12 +53,25 @@ set_certificate (const Secure *secure, CuratorTls *tls, GError **error)
   return set;
 }
 
+/* Whoever can write it can have any server trusted. What cannot be read the library refuses. */
+static gboolean
+check_anchors (const char *file, GError **error)
+{
+  g_autoptr (GError) failure = NULL;
+
+  if (file == NULL || access (file, R_OK) != 0 || own_file_check (file, &failure))
+    return TRUE;
+  g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_INVALID_ARGUMENT, failure->message);
+  return FALSE;
+}
+
 gboolean
 secure_set_tls (const Secure *secure, CuratorClient *client, GError **error)
 {
   g_autoptr (CuratorTls) tls = curator_tls_new ();
 
-  if ((secure->tls_ca != NULL && !curator_tls_set_ca_file (tls, secure->tls_ca, error))
+  if (!check_anchors (secure->tls_ca, error)
+      || (secure->tls_ca != NULL && !curator_tls_set_ca_file (tls, secure->tls_ca, error))
       || !curator_tls_set_crl_file (tls, secure->tls_crl, error)
       || (secure->tls_cert != NULL && !set_certificate (secure, tls, error)))
     return FALSE;
