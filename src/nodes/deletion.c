@@ -38,6 +38,7 @@ struct _CuratorDeletionBatch
 struct _CuratorDeletions
 {
   GQueue items CURATOR_GUARDED;
+  guint n_idle CURATOR_GUARDED; /* of them */
   gboolean closed CURATOR_GUARDED;
   CuratorDeletionBatch *gathering CURATOR_GUARDED; /* takes the next deletes; or NULL */
 };
@@ -60,7 +61,7 @@ curator_deletions_free (CuratorDeletions *deletions)
 guint
 curator_deletions_pending (CuratorClient *client)
 {
-  return client->deletions->items.length;
+  return client->deletions->items.length - client->deletions->n_idle;
 }
 
 /* No other node ever has this name. */
@@ -87,20 +88,33 @@ curator_deletions_has (CuratorClient *client, const char *path, const struct Sta
   return FALSE;
 }
 
-/* A search deletes every child of its path whose name begins with the prefix. */
 gboolean
 curator_deletions_has_path (CuratorClient *client, const char *path)
 {
   for (GList *link = client->deletions->items.head; link != NULL; link = link->next) {
     const CuratorDeletion *deletion = link->data;
-    const gsize length = strlen (deletion->path);
-    if (deletion->prefix == NULL
-            ? is_unique (deletion) && g_str_equal (deletion->path, path)
-            : strncmp (path, deletion->path, length) == 0 && path[length] == '/'
-                  && g_str_has_prefix (path + length + 1, deletion->prefix))
+    if (is_unique (deletion) && g_str_equal (deletion->path, path))
       return TRUE;
   }
   return FALSE;
+}
+
+CuratorDeletion *
+curator_deletions_search (CuratorClient *client, const char *path)
+{
+  for (GList *link = client->deletions->items.head; link != NULL; link = link->next) {
+    CuratorDeletion *deletion = link->data;
+    if (deletion->prefixes != NULL && g_str_equal (deletion->path, path))
+      return deletion;
+  }
+  return NULL;
+}
+
+static CURATOR_LOCKED void
+set_idle (CuratorDeletion *search, gboolean is_idle)
+{
+  search->client->deletions->n_idle += (guint) is_idle - (guint) search->is_idle;
+  search->is_idle = is_idle;
 }
 
 /* Takes error. */
@@ -123,9 +137,10 @@ curator_deletion_end (CuratorDeletion *deletion, GError *error)
       g_free (deletion->batch);
     }
   }
+  set_idle (deletion, FALSE);
   curator_timer_cancel (deletion->client, &deletion->pause);
   g_queue_unlink (&deletion->client->deletions->items, &deletion->link);
-  g_free (deletion->prefix);
+  g_clear_pointer (&deletion->prefixes, g_ptr_array_unref);
   g_clear_pointer (&deletion->payload, g_bytes_unref);
   g_free (deletion->sequential_name);
   g_free (deletion);
@@ -136,16 +151,51 @@ on_pause_end (gpointer data)
 {
   CuratorDeletion *deletion = data;
   deletion->pause = NULL;
+  set_idle (deletion, FALSE);
   deletion_try (deletion);
+}
+
+static CURATOR_LOCKED void
+pause_for (CuratorDeletion *deletion, gint64 longest_us)
+{
+  deletion->pause_us = CLAMP (deletion->pause_us * 2, FIRST_PAUSE_US, longest_us);
+  deletion->pause =
+      curator_timer_after (deletion->client, deletion->pause_us, on_pause_end, deletion);
 }
 
 void
 curator_deletion_retry_later (CuratorDeletion *deletion)
 {
-  const gint64 longest_us = deletion->is_refused ? REFUSED_PAUSE_US : LAST_PAUSE_US;
-  deletion->pause_us = CLAMP (deletion->pause_us * 2, FIRST_PAUSE_US, longest_us);
-  deletion->pause =
-      curator_timer_after (deletion->client, deletion->pause_us, on_pause_end, deletion);
+  pause_for (deletion, deletion->is_refused ? REFUSED_PAUSE_US : LAST_PAUSE_US);
+}
+
+void
+curator_search_idle (CuratorDeletion *search)
+{
+  set_idle (search, TRUE);
+  pause_for (search, G_MAXINT64);
+}
+
+void
+curator_search_wake (CuratorDeletion *search)
+{
+  search->pause_us = 0;
+  if (search->is_idle) {
+    curator_timer_cancel (search->client, &search->pause);
+    on_pause_end (search);
+  }
+}
+
+/* Whoever was behind the deleted node must not find a late one in front. */
+static CURATOR_LOCKED void
+wake_search_beside (CuratorDeletion *deletion)
+{
+  if (deletion->client->deletions->n_idle > 0) {
+    g_autofree char *parent = curator_path_parent (deletion->path);
+    CuratorDeletion *search = curator_deletions_search (deletion->client, parent);
+    if (search != NULL)
+      curator_search_wake (search);
+  }
 }
 
 void
@@ -168,6 +218,7 @@ on_answer (CuratorDeletion *deletion, int rc)
   deletion->deleting = FALSE;
   if (rc == ZOK || rc == ZNONODE) {
     curator_count (deletion->client, CURATOR_COUNTER_NODES_REAPED, rc == ZOK ? 1 : 0);
+    wake_search_beside (deletion);
     curator_deletion_end (deletion, NULL);
   } else if (!curator_zk_is_refusal (rc)) {
     curator_deletion_retry_later (deletion);
@@ -389,7 +440,9 @@ curator_deletions_connected (CuratorClient *client)
     CuratorDeletion *deletion = link->data;
     next = link->next;
     /* After a failure the pause still applies: the request may have cost the connection. */
-    if (deletion->request == NULL && deletion->pause == NULL && deletion->batch == NULL)
+    if (deletion->is_idle)
+      curator_search_wake (deletion);
+    else if (deletion->request == NULL && deletion->pause == NULL && deletion->batch == NULL)
       deletion_try (deletion);
   }
 }
