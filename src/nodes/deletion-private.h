@@ -36,8 +36,11 @@ void curator_deletion_end (CuratorDeletion *deletion, GError *error) CURATOR_LOC
 void curator_deletion_retry_later (CuratorDeletion *deletion) CURATOR_LOCKED;
 /* The search by prefixes below the path, or NULL. */
 CuratorDeletion *curator_deletions_search (CuratorClient *client, const char *path) CURATOR_LOCKED;
-/* Looks again after a pause, which doubles each time; earlier when a node of the same parent is
- * deleted, and with each connection. */
+/* One without prefixes yet; then to be started. */
+CuratorDeletion *curator_search_new (CuratorClient *client, const char *path,
+                                     CuratorRequestDone listed) CURATOR_LOCKED;
+/* Looks again after a pause, which doubles each time: within a second when a node there or beside
+ * is deleted, and with each connection. */
 void curator_search_idle (CuratorDeletion *search) CURATOR_LOCKED;
 /* Looks again soon, at once if it is idle. */
 void curator_search_wake (CuratorDeletion *search) CURATOR_LOCKED;

@@ -37,7 +37,7 @@ struct _CuratorDeletionBatch
 
 struct _CuratorDeletions
 {
-  GQueue items CURATOR_GUARDED;
+  GQueue items CURATOR_GUARDED; /* searches by prefixes come first */
   guint n_idle CURATOR_GUARDED; /* of them */
   gboolean closed CURATOR_GUARDED;
   CuratorDeletionBatch *gathering CURATOR_GUARDED; /* takes the next deletes; or NULL */
@@ -99,15 +99,20 @@ curator_deletions_has_path (CuratorClient *client, const char *path)
   return FALSE;
 }
 
+static CURATOR_LOCKED CuratorDeletion *
+first_search (GList *link)
+{
+  CuratorDeletion *deletion = link != NULL ? link->data : NULL;
+  return deletion != NULL && deletion->prefixes != NULL ? deletion : NULL;
+}
+
 CuratorDeletion *
 curator_deletions_search (CuratorClient *client, const char *path)
 {
-  for (GList *link = client->deletions->items.head; link != NULL; link = link->next) {
-    CuratorDeletion *deletion = link->data;
-    if (deletion->prefixes != NULL && g_str_equal (deletion->path, path))
-      return deletion;
-  }
-  return NULL;
+  CuratorDeletion *search = first_search (client->deletions->items.head);
+  while (search != NULL && !g_str_equal (search->path, path))
+    search = first_search (search->link.next);
+  return search;
 }
 
 static CURATOR_LOCKED void
@@ -186,15 +191,20 @@ curator_search_wake (CuratorDeletion *search)
   }
 }
 
-/* Whoever was behind the deleted node must not find a late one in front. */
+/* Whoever was behind the deleted node must not wait for a late one. The turns of a semaphore have a
+ * folder beside that of its leases. */
 static CURATOR_LOCKED void
-wake_search_beside (CuratorDeletion *deletion)
+look_beside (const CuratorDeletion *deletion)
 {
-  if (deletion->client->deletions->n_idle > 0) {
-    g_autofree char *parent = curator_path_parent (deletion->path);
-    CuratorDeletion *search = curator_deletions_search (deletion->client, parent);
-    if (search != NULL)
-      curator_search_wake (search);
+  CuratorDeletion *search = first_search (deletion->client->deletions->items.head);
+
+  for (; search != NULL; search = first_search (search->link.next)) {
+    const gsize length = (gsize) (strrchr (search->path, '/') + 1 - search->path);
+    if (search->is_idle && search->pause_us > LAST_PAUSE_US
+        && strncmp (deletion->path, search->path, length) == 0) {
+      curator_timer_cancel (search->client, &search->pause);
+      pause_for (search, LAST_PAUSE_US);
+    }
   }
 }
 
@@ -218,7 +228,7 @@ on_answer (CuratorDeletion *deletion, int rc)
   deletion->deleting = FALSE;
   if (rc == ZOK || rc == ZNONODE) {
     curator_count (deletion->client, CURATOR_COUNTER_NODES_REAPED, rc == ZOK ? 1 : 0);
-    wake_search_beside (deletion);
+    look_beside (deletion);
     curator_deletion_end (deletion, NULL);
   } else if (!curator_zk_is_refusal (rc)) {
     curator_deletion_retry_later (deletion);
@@ -350,6 +360,17 @@ curator_deletion_new (CuratorClient *client, const char *path, gint64 owner, gin
   memcpy (deletion->path, path, path_size);
   g_queue_push_tail_link (&client->deletions->items, &deletion->link);
   return deletion;
+}
+
+CuratorDeletion *
+curator_search_new (CuratorClient *client, const char *path, CuratorRequestDone listed)
+{
+  CuratorDeletion *search = curator_deletion_new (client, path, 0, 0);
+  search->listed = listed;
+  search->prefixes = g_ptr_array_new_with_free_func (g_free);
+  g_queue_unlink (&client->deletions->items, &search->link);
+  g_queue_push_head_link (&client->deletions->items, &search->link);
+  return search;
 }
 
 void

@@ -3,11 +3,12 @@
  *
  * Mirrors FindAndDeleteProtectedNodeInBackground. Threads: any; guarded by the client's mutex.
  *
- * NOTES: servers have been seen to carry out a lost create after later requests of its session: a
- * server hands over a connection's requests while another one's are answered. Only its node or the
- * session's end shows that it will not come. So a prefix is kept until then, in the search below
- * its parent, and every list of that parent is searched, whoever has asked for it. The search lists
- * by itself, too, after pauses that double: a node that comes late by t is found before 2 t.
+ * NOTES: servers have been seen to carry out a lost create after later requests of its session: one
+ * thread may still hand it over while another serves the new connection to the same server. Only
+ * its node, or the session's end, shows that it will not come. So a prefix is kept until then, in
+ * the search below its parent, and every list of that parent is searched, whoever has asked for it.
+ * The search lists by itself, too, after pauses that double: a node that comes late by t is found
+ * before 2 t. The end of a hold shortens the pause: others may wait then.
  */
 #include "nodes/reaper.h"
 
@@ -103,13 +104,10 @@ search_by_prefix (CuratorClient *client, const CuratorUnknownCreate *unknown)
   CuratorDeletion *search = curator_deletions_search (client, unknown->parent);
   const gboolean is_new = search == NULL;
 
-  if (is_new) {
-    search = curator_deletion_new (client, unknown->parent, 0, 0);
-    search->listed = on_listed;
-    search->prefixes = g_ptr_array_new_with_free_func (g_free);
-  } else if (search->prefixes->len == MAX_PREFIXES) {
+  if (is_new)
+    search = curator_search_new (client, unknown->parent, on_listed);
+  else if (search->prefixes->len == MAX_PREFIXES)
     g_ptr_array_remove_index (search->prefixes, 0);
-  }
   search->owner = unknown->session_id;
   g_ptr_array_add (search->prefixes, g_strdup (unknown->prefix));
   if (is_new)

@@ -6,7 +6,8 @@
  */
 #include "sim_scene.h"
 
-#define PATIENCE_MS 10000 /* well below the session timeout of a scene */
+#define PATIENCE_MS 5000  /* well below the session timeout of a scene */
+#define LONG_MS     15000 /* the session looks by itself after 13 s, and again after 25 s */
 #define WAIT_MS     1500  /* of an attempt that is given up */
 #define MAX_HOLD_MS 1200
 #define N_SEEDS     4
@@ -17,8 +18,9 @@ typedef enum
   BEFORE_SEARCH,
   BEFORE_SECOND, /* create of the session */
   BEHIND_SECOND,
-  LATER, /* while the lock is held or waited for */
+  LATER, /* while the lock has been held for long, or is waited for */
   AFTER_END,
+  LONG_AFTER, /* A comes again, and only then B */
   N_MOMENTS
 } Moment;
 
@@ -143,7 +145,7 @@ claim_end (Claim *claim)
   g_clear_pointer (&claim->lease, curator_lease_unref);
   g_clear_pointer (&claim->lock, curator_lock_unref);
   if (claim->latch != NULL)
-    curator_leader_latch_close (claim->latch, CURATOR_LEADER_LATCH_SILENT);
+    curator_leader_latch_close (claim->latch, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
   g_clear_pointer (&claim->latch, curator_leader_latch_unref);
 }
 
@@ -178,16 +180,17 @@ hold (Scene *scene, Claim *claim)
   g_autoptr (GError) error = NULL;
 
   if (playing->end == MAX_HOLD)
-    curator_lock_set_max_hold (claim->lock, MAX_HOLD_MS);
+    curator_lock_set_max_hold (claim->lock, MAX_HOLD_MS + (playing->moment == LATER ? LONG_MS : 0));
   if (!claim_take (claim, PATIENCE_MS, NULL, &error)) {
     sim_world_fail (scene->world, "not granted: %s", error->message);
     return;
   }
-  sleep_some (scene, 1000);
-  if (playing->moment == LATER)
+  if (playing->moment == LATER) {
+    sim_sleep_ms (scene->world, LONG_MS);
     EXPECT (scene, sim_world_carry_out (scene->world));
+  }
   if (playing->end == MAX_HOLD)
-    AWAIT (scene, curator_lease_get_state (claim->lease) == CURATOR_LEASE_LOST);
+    AWAIT (scene, curator_lease_get_state (claim->lease) == CURATOR_LEASE_STATE_LOST);
   else
     sleep_some (scene, 1000);
 }
@@ -216,6 +219,21 @@ give_up (Scene *scene, Machine *me, Claim *claim)
                      : scene_has_error (&error, CURATOR_ERROR_TIMED_OUT));
 }
 
+static void
+come_again (Scene *scene, Machine *me)
+{
+  g_autoptr (GError) error = NULL;
+
+  n_carried_out += scene->world->lost_create == NULL ? 1 : 0;
+  Claim claim = claim_new (me, TRUE);
+  if (!claim_take (&claim, PATIENCE_MS, NULL, &error))
+    sim_world_fail (scene->world, "hindered: %s", error->message);
+  claim_end (&claim);
+  for (gsize i = 0; i < G_N_ELEMENTS (playing->recipe->paths); i++)
+    if (playing->recipe->paths[i] != NULL)
+      AWAIT (scene, scene_n_children (scene, playing->recipe->paths[i]) == 0);
+}
+
 /* A */
 static void
 lose_the_create (Scene *scene, Machine *me)
@@ -229,28 +247,25 @@ lose_the_create (Scene *scene, Machine *me)
     hold (scene, &claim);
   claim_end (&claim);
   EXPECT (scene, scene->world->lost_by != NULL);
-  if (playing->moment == AFTER_END) {
+  if (playing->moment == AFTER_END)
     sleep_some (scene, 2000);
+  else if (playing->moment == LONG_AFTER)
+    sim_sleep_ms (scene->world, LONG_MS);
+  if (playing->moment >= AFTER_END)
     EXPECT (scene, sim_world_carry_out (scene->world));
-  }
   scene->waited = TRUE;
+  AWAIT (scene, !scene->held);
+  if (playing->moment == LONG_AFTER)
+    come_again (scene, me);
+  scene->over = TRUE;
 }
 
 /* B */
 static void
 come_afterwards (Scene *scene, Machine *me)
 {
-  g_autoptr (GError) error = NULL;
-
-  AWAIT (scene, scene->waited);
-  n_carried_out += scene->world->lost_create == NULL ? 1 : 0;
-  Claim claim = claim_new (me, TRUE);
-  if (!claim_take (&claim, PATIENCE_MS, NULL, &error))
-    sim_world_fail (scene->world, "hindered: %s", error->message);
-  claim_end (&claim);
-  for (gsize i = 0; i < G_N_ELEMENTS (playing->recipe->paths); i++)
-    if (playing->recipe->paths[i] != NULL)
-      AWAIT (scene, scene_n_children (scene, playing->recipe->paths[i]) == 0);
+  AWAIT (scene, scene->over);
+  come_again (scene, me);
 }
 
 /* C */
@@ -268,6 +283,7 @@ be_in_front (Scene *scene, Machine *me)
   }
   AWAIT (scene, scene->waited);
   claim_end (&claim);
+  scene->held = FALSE;
 }
 
 /* So that the parents are no creates of A's. */
@@ -280,7 +296,7 @@ make_parents (Scene *scene)
     assert_true (sim_world_put (scene->world, parents[i], "", 0));
 }
 
-TEST (test_late_creates)
+TEST (test_p43_late_creates)
 {
   static const ScenePlay play = { .roles = { lose_the_create, come_afterwards, be_in_front },
                                   .set_up = make_parents,
