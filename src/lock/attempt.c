@@ -17,6 +17,7 @@
 #include "core/monitor.h"
 #include "core/stats-private.h"
 #include "lock/lease-private.h"
+#include "nodes/reaper.h"
 #include "session/heartbeat.h"
 #include "session/request.h"
 #include "session/session.h"
@@ -186,6 +187,7 @@ on_list (CuratorFront *front, const struct String_vector *children)
   if (children != NULL) {
     CuratorSortedList list = { 0 };
     curator_listing_leave (&attempt->listing);
+    curator_reaper_note_list (attempt->op.client, attempt->internals->base, children);
     curator_attempt_decide (attempt, children, &list);
     curator_queue_clear (&list.queue);
     return;

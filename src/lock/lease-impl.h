@@ -39,7 +39,6 @@ struct _CuratorLease
   gint64 czxid;
   gboolean name_is_unique; /* no other node ever has this name */
   gboolean is_ephemeral;
-  char *lost_prefix; /* of a lost create that may succeed late; or NULL */
 
   GSList *composites CURATOR_GUARDED;      /* that this is a member of; no references */
   CuratorQueueSlot slot CURATOR_GUARDED;   /* among the nodes of its session */

@@ -17,7 +17,6 @@ typedef struct
   gint64 czxid;
   gboolean name_is_unique; /* no other node ever has this name */
   gboolean is_ephemeral;
-  char *lost_prefix;          /* transfer full: of a lost create that may succeed late; or NULL */
   CuratorStake *stake;        /* the attempt's, which ends here */
   CuratorQueueSlot *slot;     /* moved: what is behind the attempt is now behind the hold */
   CuratorOwnWatch *own_watch; /* transfer full; NULL: one is set when the hold has lasted a while */

@@ -109,7 +109,6 @@ curator_lease_unref (CuratorLease *lease)
     close (lease->fd);
   g_clear_object (&lease->cancellable);
   g_free (lease->path);
-  g_free (lease->lost_prefix);
   curator_tag_clear (lease);
   g_free (lease);
   curator_client_unref (client);

@@ -11,6 +11,7 @@
 #include "base/container.h"
 #include "base/guards.h"
 #include "core/monitor.h"
+#include "nodes/reaper.h"
 #include "session/lease_clock.h"
 #include "session/request.h"
 #include "session/session.h"
@@ -234,6 +235,9 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   listing->request = NULL;
   if (listing->local->listing == listing)
     listing->local->listing = NULL;
+  if (rc == ZOK)
+    curator_reaper_note_list (listing->local->session->client, listing->local->base,
+                              reply->children);
   while ((link = g_queue_pop_head_link (&listing->users)) != NULL) {
     CuratorListingUser *user = link->data;
     user->listing = NULL;

@@ -14,7 +14,6 @@
 #include "core/monitor.h"
 #include "core/stats-private.h"
 #include "lock/own_watch.h"
-#include "nodes/reaper.h"
 #include "session/heartbeat.h"
 
 /* Most holds end sooner; only longer ones are worth a watch on their node. */
@@ -23,17 +22,6 @@
  * deleted. */
 #define END_GUARD_SHARE      10
 #define LONGEST_END_GUARD_US G_USEC_PER_SEC
-
-/* Also the node of a lost create, for servers have been seen to carry one out after later requests
- * of its session: it would outlive the hold. */
-static CURATOR_LOCKED void
-delete_late_node (const CuratorLease *lease)
-{
-  const CuratorUnknownCreate lost = { .parent = lease->internals->base,
-                                      .prefix = lease->lost_prefix };
-  if (lost.prefix != NULL)
-    curator_reaper_delete_unknown (lease->client, &lost);
-}
 
 static CURATOR_LOCKED CuratorDeletion *
 deletion_of (const CuratorLease *lease)
@@ -83,7 +71,6 @@ lose (CuratorLease *lease, CuratorLostReason reason)
     curator_deletion_start_later (deletion_of (lease), guard_us);
   } else {
     curator_deletion_start (deletion_of (lease), NULL);
-    delete_late_node (lease);
   }
   curator_queue_slot_leave (&lease->slot, FALSE, curator_path_leaf (lease->path));
 }
@@ -269,7 +256,6 @@ curator_lease_end (CuratorLease *lease, CuratorOp *release)
   curator_lease_set_state (lease, CURATOR_LEASE_STATE_RELEASED);
   note_end (lease, CURATOR_TRACE_KIND_RELEASED, CURATOR_COUNTER_RELEASES);
   curator_deletion_start (deletion_of (lease), release);
-  delete_late_node (lease);
   curator_queue_slot_leave (&lease->slot, TRUE, curator_path_leaf (lease->path));
 }
 
@@ -379,7 +365,6 @@ curator_lease_new (CuratorSession *session, CuratorLockInternals *internals,
                            .czxid = node->czxid,
                            .name_is_unique = node->name_is_unique,
                            .is_ephemeral = node->is_ephemeral,
-                           .lost_prefix = node->lost_prefix,
                            .stake = { .path = node->path, .changed = on_stake_changed },
                            .state = CURATOR_LEASE_STATE_HELD,
                            .ends_us = moment_after (client, internals->max_hold_ms),

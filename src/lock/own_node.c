@@ -197,6 +197,30 @@ curator_own_node_register (CuratorOwnNode *node, CuratorStakeKind kind)
 
 /* --- perhaps there ---------------------------------------------------------------------------- */
 
+static CURATOR_LOCKED CuratorUnknownCreate
+describe_create (const CuratorOwnNode *node, gboolean wants_parents)
+{
+  return (CuratorUnknownCreate){ .parent = node->internals->base,
+                                 .prefix = node->prefix,
+                                 .name = name_of (node),
+                                 .sequential = node->request->is_sequential,
+                                 .identifiable = is_identifiable (node),
+                                 .wants_parents = wants_parents,
+                                 .ephemeral = node->request->is_ephemeral,
+                                 .session_id = node->session != NULL ? node->session->id : 0,
+                                 .payload = node->payload };
+}
+
+/* It may still be carried out. The next one has another prefix. */
+static CURATOR_LOCKED void
+give_up_create (CuratorOwnNode *node)
+{
+  const CuratorUnknownCreate unknown = describe_create (node, FALSE);
+  curator_reaper_delete_unknown (node->internals->client, &unknown);
+  node->may_exist = FALSE;
+  g_clear_pointer (&node->prefix, g_free);
+}
+
 /* Without a GUID, another attempt of this session may have created an equal node. A node that is in
  * use here, or about to be deleted, is not the missing one. */
 static CURATOR_LOCKED gboolean
@@ -239,9 +263,8 @@ read_next_candidate (CuratorOwnNode *node)
                                            FALSE, on_candidate_read, node);
     return;
   }
-  node->may_exist = FALSE;
-  g_free (node->lost_prefix);
-  node->lost_prefix = g_strdup (node->prefix);
+  if (node->prefix != NULL)
+    give_up_create (node);
   node->klass->absent (node);
 }
 
@@ -254,8 +277,7 @@ curator_own_node_check_owner (CuratorOwnNode *node)
   read_next_candidate (node);
 }
 
-/* Collects the children that may be ours. With a GUID all are: the first is kept, the rest is
- * deleted. */
+/* Collects the children that may be ours. With a GUID that is one at most. */
 static CURATOR_LOCKED void
 on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
@@ -266,6 +288,8 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
     node->klass->failed (node, rc, "looking for our node in");
     return;
   }
+  if (rc == ZOK)
+    curator_reaper_note_list (node->internals->client, node->internals->base, reply->children);
   g_clear_pointer (&node->candidates, g_ptr_array_unref);
   node->candidates = g_ptr_array_new_with_free_func (g_free);
   for (int i = 0; rc == ZOK && i < reply->children->count; i++) {
@@ -277,13 +301,6 @@ on_found (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   /* Our own names differ only in their numbers. A user's driver is not called with the mutex
    * held. */
   g_ptr_array_sort (node->candidates, curator_compare_strings);
-  while (node->prefix != NULL && node->candidates->len > 1) {
-    const guint last = node->candidates->len - 1;
-    curator_deletion_start (curator_deletion_new (node->internals->client,
-                                                  g_ptr_array_index (node->candidates, last), 0, 0),
-                            NULL);
-    g_ptr_array_remove_index (node->candidates, last);
-  }
   read_next_candidate (node);
 }
 
@@ -381,15 +398,7 @@ char *
 curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
 {
   CuratorClient *client = node->internals->client;
-  const CuratorUnknownCreate unknown = { .parent = node->internals->base,
-                                         .prefix = node->lost_prefix != NULL ? node->lost_prefix
-                                                                             : node->prefix,
-                                         .name = name_of (node),
-                                         .sequential = node->request->is_sequential,
-                                         .identifiable = is_identifiable (node),
-                                         .session_id = curator_own_node_owner (node),
-                                         .wants_parents = wants_parents,
-                                         .payload = node->payload };
+  const CuratorUnknownCreate unknown = describe_create (node, wants_parents);
 
   curator_stake_unregister (&node->stake);
   g_clear_pointer (&node->own_watch, curator_own_watch_free);
@@ -397,15 +406,13 @@ curator_own_node_discard (CuratorOwnNode *node, gboolean wants_parents)
     curator_reaper_adopt_create (client, g_steal_pointer (&node->in_flight), &unknown);
   else if (node->path != NULL)
     curator_deletion_start (
-        curator_deletion_new (client, node->path, unknown.session_id,
+        curator_deletion_new (client, node->path, curator_own_node_owner (node),
                               node->request->protected_ ? 0 : node->stake.czxid),
         NULL);
   g_clear_pointer (&node->in_flight, curator_request_forget);
   node->is_creating = FALSE;
-  if (node->may_exist || node->lost_prefix != NULL)
-    curator_reaper_delete_unknown (client, &unknown);
-  node->may_exist = FALSE;
-  g_clear_pointer (&node->lost_prefix, g_free);
+  if (node->may_exist)
+    give_up_create (node);
   g_clear_pointer (&node->candidates, g_ptr_array_unref);
   g_clear_pointer (&node->prefix, g_free);
   return g_steal_pointer (&node->path);
@@ -424,7 +431,6 @@ curator_own_node_give (CuratorOwnNode *node, CuratorQueueSlot *slot)
                                    .czxid = node->stake.czxid,
                                    .name_is_unique = node->request->protected_,
                                    .is_ephemeral = node->request->is_ephemeral,
-                                   .lost_prefix = g_steal_pointer (&node->lost_prefix),
                                    .stake = &node->stake,
                                    .slot = slot,
                                    .own_watch = g_steal_pointer (&node->own_watch) };

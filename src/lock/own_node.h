@@ -39,7 +39,6 @@ struct _CuratorOwnNode
   CuratorNodeRequest *request;             /* its own, or the shared default */
   CuratorSession *session CURATOR_GUARDED; /* the one that it belongs to: a reference; or NULL */
   char *prefix CURATOR_GUARDED;            /* "_c_<uuid>-", if protected; NULL once it exists */
-  char *lost_prefix CURATOR_GUARDED;       /* of a create that was lost and not found; or NULL */
   GBytes *payload CURATOR_GUARDED;
   char *path CURATOR_GUARDED;                /* full; NULL until it exists */
   CuratorRequest *in_flight CURATOR_GUARDED; /* never more than one; or NULL */

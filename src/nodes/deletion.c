@@ -37,7 +37,8 @@ struct _CuratorDeletionBatch
 
 struct _CuratorDeletions
 {
-  GQueue items CURATOR_GUARDED;
+  GQueue items CURATOR_GUARDED; /* searches by prefixes come first */
+  guint n_idle CURATOR_GUARDED; /* of them */
   gboolean closed CURATOR_GUARDED;
   CuratorDeletionBatch *gathering CURATOR_GUARDED; /* takes the next deletes; or NULL */
 };
@@ -60,7 +61,7 @@ curator_deletions_free (CuratorDeletions *deletions)
 guint
 curator_deletions_pending (CuratorClient *client)
 {
-  return client->deletions->items.length;
+  return client->deletions->items.length - client->deletions->n_idle;
 }
 
 /* No other node ever has this name. */
@@ -87,20 +88,38 @@ curator_deletions_has (CuratorClient *client, const char *path, const struct Sta
   return FALSE;
 }
 
-/* A search deletes every child of its path whose name begins with the prefix. */
 gboolean
 curator_deletions_has_path (CuratorClient *client, const char *path)
 {
   for (GList *link = client->deletions->items.head; link != NULL; link = link->next) {
     const CuratorDeletion *deletion = link->data;
-    const gsize length = strlen (deletion->path);
-    if (deletion->prefix == NULL
-            ? is_unique (deletion) && g_str_equal (deletion->path, path)
-            : strncmp (path, deletion->path, length) == 0 && path[length] == '/'
-                  && g_str_has_prefix (path + length + 1, deletion->prefix))
+    if (is_unique (deletion) && g_str_equal (deletion->path, path))
       return TRUE;
   }
   return FALSE;
+}
+
+static CURATOR_LOCKED CuratorDeletion *
+first_search (GList *link)
+{
+  CuratorDeletion *deletion = link != NULL ? link->data : NULL;
+  return deletion != NULL && deletion->prefixes != NULL ? deletion : NULL;
+}
+
+CuratorDeletion *
+curator_deletions_search (CuratorClient *client, const char *path)
+{
+  CuratorDeletion *search = first_search (client->deletions->items.head);
+  while (search != NULL && !g_str_equal (search->path, path))
+    search = first_search (search->link.next);
+  return search;
+}
+
+static CURATOR_LOCKED void
+set_idle (CuratorDeletion *search, gboolean is_idle)
+{
+  search->client->deletions->n_idle += (guint) is_idle - (guint) search->is_idle;
+  search->is_idle = is_idle;
 }
 
 /* Takes error. */
@@ -123,9 +142,10 @@ curator_deletion_end (CuratorDeletion *deletion, GError *error)
       g_free (deletion->batch);
     }
   }
+  set_idle (deletion, FALSE);
   curator_timer_cancel (deletion->client, &deletion->pause);
   g_queue_unlink (&deletion->client->deletions->items, &deletion->link);
-  g_free (deletion->prefix);
+  g_clear_pointer (&deletion->prefixes, g_ptr_array_unref);
   g_clear_pointer (&deletion->payload, g_bytes_unref);
   g_free (deletion->sequential_name);
   g_free (deletion);
@@ -136,16 +156,56 @@ on_pause_end (gpointer data)
 {
   CuratorDeletion *deletion = data;
   deletion->pause = NULL;
+  set_idle (deletion, FALSE);
   deletion_try (deletion);
+}
+
+static CURATOR_LOCKED void
+pause_for (CuratorDeletion *deletion, gint64 longest_us)
+{
+  deletion->pause_us = CLAMP (deletion->pause_us * 2, FIRST_PAUSE_US, longest_us);
+  deletion->pause =
+      curator_timer_after (deletion->client, deletion->pause_us, on_pause_end, deletion);
 }
 
 void
 curator_deletion_retry_later (CuratorDeletion *deletion)
 {
-  const gint64 longest_us = deletion->is_refused ? REFUSED_PAUSE_US : LAST_PAUSE_US;
-  deletion->pause_us = CLAMP (deletion->pause_us * 2, FIRST_PAUSE_US, longest_us);
-  deletion->pause =
-      curator_timer_after (deletion->client, deletion->pause_us, on_pause_end, deletion);
+  pause_for (deletion, deletion->is_refused ? REFUSED_PAUSE_US : LAST_PAUSE_US);
+}
+
+void
+curator_search_idle (CuratorDeletion *search)
+{
+  set_idle (search, TRUE);
+  pause_for (search, G_MAXINT64);
+}
+
+void
+curator_search_wake (CuratorDeletion *search)
+{
+  search->pause_us = 0;
+  if (search->is_idle) {
+    curator_timer_cancel (search->client, &search->pause);
+    on_pause_end (search);
+  }
+}
+
+/* Whoever was behind the deleted node must not wait for a late one. The turns of a semaphore have a
+ * folder beside that of its leases. */
+static CURATOR_LOCKED void
+look_beside (const CuratorDeletion *deletion)
+{
+  CuratorDeletion *search = first_search (deletion->client->deletions->items.head);
+
+  for (; search != NULL; search = first_search (search->link.next)) {
+    const gsize length = (gsize) (strrchr (search->path, '/') + 1 - search->path);
+    if (search->is_idle && search->pause_us > LAST_PAUSE_US
+        && strncmp (deletion->path, search->path, length) == 0) {
+      curator_timer_cancel (search->client, &search->pause);
+      pause_for (search, LAST_PAUSE_US);
+    }
+  }
 }
 
 void
@@ -168,6 +228,7 @@ on_answer (CuratorDeletion *deletion, int rc)
   deletion->deleting = FALSE;
   if (rc == ZOK || rc == ZNONODE) {
     curator_count (deletion->client, CURATOR_COUNTER_NODES_REAPED, rc == ZOK ? 1 : 0);
+    look_beside (deletion);
     curator_deletion_end (deletion, NULL);
   } else if (!curator_zk_is_refusal (rc)) {
     curator_deletion_retry_later (deletion);
@@ -301,6 +362,17 @@ curator_deletion_new (CuratorClient *client, const char *path, gint64 owner, gin
   return deletion;
 }
 
+CuratorDeletion *
+curator_search_new (CuratorClient *client, const char *path, CuratorRequestDone listed)
+{
+  CuratorDeletion *search = curator_deletion_new (client, path, 0, 0);
+  search->listed = listed;
+  search->prefixes = g_ptr_array_new_with_free_func (g_free);
+  g_queue_unlink (&client->deletions->items, &search->link);
+  g_queue_push_head_link (&client->deletions->items, &search->link);
+  return search;
+}
+
 void
 curator_deletion_start (CuratorDeletion *deletion, CuratorOp *release)
 {
@@ -389,7 +461,9 @@ curator_deletions_connected (CuratorClient *client)
     CuratorDeletion *deletion = link->data;
     next = link->next;
     /* After a failure the pause still applies: the request may have cost the connection. */
-    if (deletion->request == NULL && deletion->pause == NULL && deletion->batch == NULL)
+    if (deletion->is_idle)
+      curator_search_wake (deletion);
+    else if (deletion->request == NULL && deletion->pause == NULL && deletion->batch == NULL)
       deletion_try (deletion);
   }
 }

@@ -35,4 +35,5 @@ CuratorDeletions *curator_deletions_new (void);
 void curator_deletions_connected (CuratorClient *client) CURATOR_LOCKED;
 void curator_deletions_close (CuratorClient *client) CURATOR_LOCKED;
 void curator_deletions_free (CuratorDeletions *deletions) CURATOR_LOCKED;
+/* Without searches that are idle. */
 guint curator_deletions_pending (CuratorClient *client) CURATOR_LOCKED;

@@ -2,6 +2,13 @@
  * left, and what a request in flight will leave.
  *
  * Mirrors FindAndDeleteProtectedNodeInBackground. Threads: any; guarded by the client's mutex.
+ *
+ * NOTES: servers have been seen to carry out a lost create after later requests of its session: one
+ * thread may still hand it over while another serves the new connection to the same server. Only
+ * its node, or the session's end, shows that it will not come. So a prefix is kept until then, in
+ * the search below its parent, and every list of that parent is searched, whoever has asked for it.
+ * The search lists by itself, too, after pauses that double: a node that comes late by t is found
+ * before 2 t. The end of a hold shortens the pause: others may wait then.
  */
 #include "nodes/reaper.h"
 
@@ -9,13 +16,23 @@
 #include "base/path.h"
 #include "core/client-record.h"
 #include "core/log.h"
+#include "core/monitor.h"
 #include "core/namespace.h"
 #include "core/zk_error.h"
 #include "nodes/deletion-private.h"
 #include "nodes/parents.h"
 #include "session/session.h"
 
+/* Of one parent; the oldest are forgotten. */
+#define MAX_PREFIXES 1000
+
 /* --- the reply is lost --- */
+
+static gint64
+owner_of (const CuratorUnknownCreate *unknown)
+{
+  return unknown->ephemeral ? unknown->session_id : 0;
+}
 
 /* Deletes the node if its owner and its payload are these. */
 static CURATOR_LOCKED void
@@ -24,6 +41,27 @@ delete_alike (CuratorClient *client, const char *path, gint64 session_id, GBytes
   CuratorDeletion *deletion = curator_deletion_new (client, path, session_id, 0);
   deletion->payload = g_bytes_ref (payload);
   curator_deletion_start (deletion, NULL);
+}
+
+/* A create makes one node. */
+static CURATOR_LOCKED void
+delete_by_prefix (CuratorDeletion *search, const char *name)
+{
+  for (guint i = search->prefixes->len; i-- > 0;)
+    if (g_str_has_prefix (name, g_ptr_array_index (search->prefixes, i))) {
+      g_autofree char *path = curator_path_join (search->path, name);
+      curator_deletion_start (curator_deletion_new (search->client, path, 0, 0), NULL);
+      g_ptr_array_remove_index (search->prefixes, i);
+    }
+}
+
+void
+curator_reaper_note_list (CuratorClient *client, const char *parent,
+                          const struct String_vector *children)
+{
+  CuratorDeletion *search = curator_deletions_search (client, parent);
+  for (int i = 0; search != NULL && i < children->count; i++)
+    delete_by_prefix (search, children->data[i]);
 }
 
 /* Deletes our nodes among the children. */
@@ -46,32 +84,52 @@ on_listed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
   }
   for (int i = 0; rc == ZOK && i < reply->children->count; i++) {
     const char *name = reply->children->data[i];
-    g_autofree char *path = curator_path_join (search->path, name);
-    if (search->prefix != NULL && g_str_has_prefix (name, search->prefix))
-      curator_deletion_start (curator_deletion_new (client, path, 0, 0), NULL);
-    else if (search->sequential_name != NULL
-             && curator_path_is_numbered (name, search->sequential_name))
+    if (search->prefixes != NULL) {
+      delete_by_prefix (search, name);
+    } else if (curator_path_is_numbered (name, search->sequential_name)) {
+      g_autofree char *path = curator_path_join (search->path, name);
       delete_alike (client, path, search->owner, search->payload);
+    }
   }
-  curator_deletion_end (search, NULL);
+  if (search->prefixes != NULL && search->prefixes->len > 0 && curator_client_is_running (client)
+      && client->session != NULL && client->session->id == search->owner)
+    curator_search_idle (search);
+  else
+    curator_deletion_end (search, NULL);
+}
+
+static CURATOR_LOCKED void
+search_by_prefix (CuratorClient *client, const CuratorUnknownCreate *unknown)
+{
+  CuratorDeletion *search = curator_deletions_search (client, unknown->parent);
+  const gboolean is_new = search == NULL;
+
+  if (is_new)
+    search = curator_search_new (client, unknown->parent, on_listed);
+  else if (search->prefixes->len == MAX_PREFIXES)
+    g_ptr_array_remove_index (search->prefixes, 0);
+  search->owner = unknown->session_id;
+  g_ptr_array_add (search->prefixes, g_strdup (unknown->prefix));
+  if (is_new)
+    curator_deletion_start (search, NULL);
+  else
+    curator_search_wake (search);
 }
 
 void
 curator_reaper_delete_unknown (CuratorClient *client, const CuratorUnknownCreate *unknown)
 {
-  if (unknown->prefix != NULL || (unknown->identifiable && unknown->sequential)) {
-    CuratorDeletion *search =
-        curator_deletion_new (client, unknown->parent, unknown->session_id, 0);
+  if (unknown->prefix != NULL) {
+    search_by_prefix (client, unknown);
+  } else if (unknown->identifiable && unknown->sequential) {
+    CuratorDeletion *search = curator_deletion_new (client, unknown->parent, owner_of (unknown), 0);
     search->listed = on_listed;
-    search->prefix = g_strdup (unknown->prefix);
-    if (unknown->prefix == NULL) {
-      search->sequential_name = g_strdup (unknown->name);
-      search->payload = g_bytes_ref (unknown->payload);
-    }
+    search->sequential_name = g_strdup (unknown->name);
+    search->payload = g_bytes_ref (unknown->payload);
     curator_deletion_start (search, NULL);
   } else if (unknown->identifiable) {
     g_autofree char *path = curator_path_join (unknown->parent, unknown->name);
-    delete_alike (client, path, unknown->session_id, unknown->payload);
+    delete_alike (client, path, owner_of (unknown), unknown->payload);
   } else {
     g_autofree char *shown = curator_path_escape (unknown->parent);
     curator_warn ("a persistent node may be left in %s: the reply to its creation was lost, and "
@@ -100,7 +158,7 @@ on_orphan_created (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer
   CuratorUnknownCreate *unknown = &orphan->unknown;
 
   if (rc == ZOK) {
-    curator_deletion_start (curator_deletion_new (orphan->client, reply->path, unknown->session_id,
+    curator_deletion_start (curator_deletion_new (orphan->client, reply->path, owner_of (unknown),
                                                   unknown->prefix != NULL ? 0 : reply->stat->czxid),
                             NULL);
   } else if (rc == ZNONODE && unknown->wants_parents

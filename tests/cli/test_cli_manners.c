@@ -257,7 +257,6 @@ TEST (a_lock_inside_itself_is_refused)
     { { "-s", "/nest/rw" }, { "-s", "/nest/rw" }, 0 },
     { { "-N", "1", "/nest/one" }, { "-N", "1", "/nest/one" }, 64 },
     { { "-N", "2", "/nest/two" }, { "-N", "2", "/nest/two" }, 0 },
-    { { "/nest/a" }, { "/nest/b" }, 0 },
     { { "/nest" }, { "-n", "/nest" }, 1 }, /* ends by itself */
   };
 
@@ -268,6 +267,55 @@ TEST (a_lock_inside_itself_is_refused)
                outer[0], outer[1], outer[2], ZKFLOCK, "-Z", fixture_server (fixture), inner[0],
                inner[1], inner[2], "true");
   }
+}
+
+/* What a level takes: the paths a, b and c, or a and b together. */
+static const char *const levels[][3] = {
+  { "/levels/a" }, { "/levels/b" }, { "/levels/c" }, { "--multi", "/levels/a", "/levels/b" }
+};
+
+static const guint taken[] = { 1, 2, 4, 3 };
+
+static void
+nest (Fixture *fixture, const gsize *nested, gsize depth, gboolean is_refused)
+{
+  g_autoptr (GPtrArray) words = g_ptr_array_new ();
+
+  for (gsize i = 0; i < depth; i++) {
+    const char *const *level = levels[nested[i]];
+    g_ptr_array_add (words, (gpointer) ZKFLOCK);
+    g_ptr_array_add (words, (gpointer) "-Z");
+    g_ptr_array_add (words, (gpointer) fixture_server (fixture));
+    for (gsize k = 0; k < G_N_ELEMENTS (levels[0]) && level[k] != NULL; k++)
+      g_ptr_array_add (words, (gpointer) level[k]);
+  }
+  g_ptr_array_add (words, (gpointer) "true");
+  g_autoptr (Cli) cli = cli_start_words ((const char *const *) words->pdata, words->len);
+  cli_ends (cli, is_refused ? 64 : 0, is_refused ? "runs under that lock already" : "");
+}
+
+/* Every nesting of up to four levels of which the last one alone may be refused. */
+static guint
+nest_further (Fixture *fixture, gsize *nested, gsize depth, guint held)
+{
+  guint n_refused = 0;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (levels); i++) {
+    const gboolean is_refused = (taken[i] & held) != 0;
+    nested[depth] = i;
+    if (depth > 0)
+      nest (fixture, nested, depth + 1, is_refused);
+    n_refused += is_refused ? 1 : 0;
+    if (!is_refused && depth < 3)
+      n_refused += nest_further (fixture, nested, depth + 1, held | taken[i]);
+  }
+  return n_refused;
+}
+
+TEST (a_lock_inside_itself_is_refused_at_every_depth)
+{
+  gsize nested[4];
+  assert_true (nest_further (fixture, nested, 0, 0) > 40);
 }
 
 /* In order: a quick grant comes before the look at the connection. */

@@ -174,10 +174,16 @@ curator_plant(
          "results->path_to_watch = front < 0" "results->path_to_watch = front <= 0")
 curator_plant(
   mutex_unknown_node_stays RECIPE mutex FILE lock/own_node.c EXPECT "hang|residue"
-  CHANGE "if (node->may_exist || node->lost_prefix != NULL)" "if (FALSE)")
+  CHANGE "  if (node->may_exist)\n    give_up_create (node)@\n  g_clear_pointer (&node->candidates" "  g_clear_pointer (&node->candidates")
 curator_plant(
-  late_node_stays TEST test_sim_deletions.c SCENE test_lost_create_succeeds_late FILE lock/node_lease.c
-  EXPECT "scene_n_children" CHANGE "lost.prefix != NULL" "FALSE")
+  late_node_stays TEST test_sim_late.c SCENE test_p43_late_creates FILE nodes/reaper.c EXPECT "hindered|left"
+  CHANGE "    curator_search_idle (search)@" "    curator_deletion_end (search, NULL)@")
+curator_plant(
+  late_node_in_front TEST test_sim_late.c SCENE test_p43_late_creates FILE nodes/reaper.c EXPECT "hindered|left"
+  CHANGE "search != NULL && i < children->count" "FALSE && search != NULL && i < children->count")
+curator_plant(
+  late_node_behind_a_hold TEST test_sim_late.c SCENE test_p43_late_creates FILE nodes/deletion.c EXPECT "hindered|left"
+  CHANGE "search->is_idle && search->pause_us > LAST_PAUSE_US" "FALSE")
 curator_plant(
   mutex_no_deadline RECIPE mutex FILE session/lease_clock.c EXPECT "${two_holders}"
   CHANGE "curator_lease_deadline (&session->clock.evidence, &session->clock.terms)" "G_MAXINT64 / 2")

@@ -21,7 +21,6 @@
 #define SIM_N_TOUCHES 8
 
 typedef struct _SimConn SimConn;
-typedef struct _SimRequest SimRequest;
 typedef struct _SimItem SimItem;
 typedef struct _SimTxn SimTxn;
 typedef struct _SimScript SimScript;

@@ -23,6 +23,7 @@ typedef struct _SimProcess SimProcess;
 typedef struct _SimActor SimActor;
 typedef struct _SimServer SimServer;
 typedef struct _SimSession SimSession;
+typedef struct _SimRequest SimRequest;
 
 /* --- configuration ---------------------------------------------------------------------- */
 
@@ -158,6 +159,11 @@ struct _SimWorld
   GPtrArray *processes;
   GPtrArray *actors;
   GPtrArray *scripts;
+  SimRequest *lost_create; /* that may still be carried out; or NULL */
+  SimSession *lost_by;
+  SimOp late_op;
+  gboolean late_is_scripted;
+  gboolean late_is_before;
   char *noauth;
   char *unreadable;
   gboolean is_hidden; /* by exists, too */
@@ -255,6 +261,12 @@ void sim_world_script (SimWorld *world, SimProcess *process, SimOp op, guint nth
                        SimWhen when);
 /* How many requests of this kind the process has made (NULL: all have). */
 guint sim_world_n_requests (SimWorld *world, SimProcess *process, SimOp op);
+
+/* The newest create that a script has cut before its effect is carried out after all: now, or right
+ * before or right behind the next request of this kind that its session's server executes. FALSE if
+ * there is none, or its session has ended. Each is carried out once. */
+gboolean sim_world_carry_out (SimWorld *world);
+void sim_world_carry_out_with (SimWorld *world, SimOp op, gboolean before);
 
 void sim_world_strike (SimWorld *world, SimFault fault, SimProcess *process, gint64 duration_us);
 /* Connects it to that server, by a cut. */

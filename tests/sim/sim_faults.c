@@ -37,6 +37,29 @@ sim_script_match (SimWorld *world, SimProcess *process, SimOp op, gboolean at_su
 }
 
 gboolean
+sim_world_carry_out (SimWorld *world)
+{
+  SimRequest *request = g_steal_pointer (&world->lost_create);
+
+  if (request == NULL)
+    return FALSE;
+  sim_trace (world, "fault: #%u %s is carried out late", request->serial,
+             sim_op_name (request->op));
+  sim_leader_execute (world, world->lost_by, request);
+  const gboolean done = request->rc == ZOK;
+  sim_request_unref (request);
+  return done;
+}
+
+void
+sim_world_carry_out_with (SimWorld *world, SimOp op, gboolean before)
+{
+  world->late_op = op;
+  world->late_is_before = before;
+  world->late_is_scripted = TRUE;
+}
+
+gboolean
 sim_process_loses_event (SimProcess *process, SimLoss where)
 {
   if (process->to_lose != where)

@@ -187,6 +187,11 @@ strikes_before (SimWorld *world, SimConn *conn, SimRequest *request)
   sim_trace (world, "fault: #%u %s does not happen, %d", request->serial, sim_op_name (request->op),
              rc);
   if (breaks_connection (rc)) {
+    if (request->script != NULL && request->op == SIM_OP_CREATE) {
+      g_clear_pointer (&world->lost_create, sim_request_unref);
+      world->lost_create = sim_request_ref (request);
+      world->lost_by = conn->session;
+    }
     misfortune (world, conn, rc);
     sim_request_unref (request);
     return TRUE;
@@ -236,7 +241,13 @@ sim_conn_execute (SimWorld *world, SimConn *conn)
     conn->silent_until = SIM_NEVER;
     conn->deaf = TRUE;
   }
+  const gboolean is_late =
+      world->late_is_scripted && request->op == world->late_op && conn->session == world->lost_by;
+  if (is_late && world->late_is_before)
+    sim_world_carry_out (world);
   execute (world, conn, request);
+  if (is_late)
+    sim_world_carry_out (world);
   if (breaks_connection (cut) && conn->handle != NULL)
     misfortune (world, conn, cut);
   else if (conn->handle == NULL && g_queue_is_empty (&conn->requests))

@@ -45,6 +45,8 @@ play_once (const ScenePlay *play, guint32 seed)
   world->config.tick_ms = MIN (world->config.tick_ms, session_ms / 2);
   for (int i = 0; i < SCENE_MACHINES; i++)
     scene.machines[i] = machine_open (world, i, play, session_ms);
+  if (play->set_up != NULL)
+    play->set_up (&scene);
   for (int i = 0; i < SCENE_MACHINES && play->roles[i] != NULL; i++) {
     cast[i] = (Cast){ &scene, scene.machines[i], play->roles[i] };
     sim_actor_new (world, scene.machines[i]->process, "role", play_role, &cast[i]);

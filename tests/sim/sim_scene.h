@@ -21,8 +21,9 @@ typedef struct
   int n_holders;
   int n_refused;
   GString *order;
-  gint64 lost_us; /* when a hold was lost */
-  gint64 ends_us; /* not before */
+  GCancellable *cancellable; /* a role's */
+  gint64 lost_us;            /* when a hold was lost */
+  gint64 ends_us;            /* not before */
 } Scene;
 
 /* On an actor's thread of its machine. */
@@ -31,7 +32,8 @@ typedef void (*SceneRole) (Scene *scene, Machine *me);
 typedef struct
 {
   SceneRole roles[SCENE_MACHINES]; /* of each machine; NULL: none */
-  void (*check) (Scene *scene);    /* called when all roles have returned; may be NULL */
+  void (*set_up) (Scene *scene);   /* called before they begin; may be NULL, like the next */
+  void (*check) (Scene *scene);    /* called when all roles have returned */
   gint64 session_ms;               /* 0: the default, long */
   gint64 heartbeat_ms;             /* 0: the client's default, like the next */
   gint64 server_tick_ms;           /* that the client assumes */

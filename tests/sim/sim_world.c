@@ -130,6 +130,7 @@ sim_world_free (SimWorld *world)
   g_ptr_array_unref (world->sessions);
   g_ptr_array_unref (world->log);
   g_ptr_array_unref (world->scripts);
+  g_clear_pointer (&world->lost_create, sim_request_unref);
   g_hash_table_unref (world->tree);
   g_array_unref (world->ready);
   g_free (world->noauth);

@@ -80,22 +80,6 @@ ask_late_for_descriptor (Scene *scene, Machine *me)
 
 SCENE_TEST (test_late_descriptor, .roles = { ask_late_for_descriptor })
 
-/* --- a server carries out a lost create after later requests of its session -------------------- */
-
-static void
-release_behind_late_create (Scene *scene, Machine *a)
-{
-  sim_world_script (scene->world, a->process, SIM_OP_CREATE, 1, ZCONNECTIONLOSS, SIM_BEFORE_EFFECT);
-  g_autoptr (CuratorLease) lease = scene_hold (scene, a->lock);
-  g_autofree char *late = g_strdup (curator_lease_get_node_path (lease));
-  memcpy (late + strlen (late) - 2, "77", 2);
-  EXPECT (scene, sim_world_put (scene->world, late, "", 0));
-  EXPECT (scene, curator_lease_release (lease, CURATOR_WAIT_DEFAULT, NULL, NULL));
-  AWAIT (scene, scene_n_children (scene, SCENE_PATH) == 0);
-}
-
-SCENE_TEST (test_lost_create_succeeds_late, .roles = { release_behind_late_create })
-
 /* A waiter learns of the deletion late, because its list is refused for a while. Other holds keep
  * their proofs. */
 static void

@@ -27,13 +27,15 @@ typedef struct
   const Options *options;
   CuratorClient *client;
   gboolean is_waiting;
-  gboolean is_nested;  /* it waits for a hold that ends after it */
-  guint n_leases;      /* nodes of a semaphore */
-  char **path;         /* that is looked at */
-  int n_asked;         /* lists on their way; then both are there, or there is an error */
-  char **nodes;        /* of the path */
-  char **leases;       /* of its folder "leases" */
+  char **around;      /* sessions of the zkflocks around this one, if it would wait for their end */
+  gboolean is_nested; /* it waits for a hold of theirs */
+  guint n_leases;     /* nodes of a semaphore */
+  char **path;        /* that is looked at */
+  int n_asked;        /* lists on their way; then both are there, or there is an error */
+  char **nodes;       /* of the path */
+  char **leases;      /* of its folder "leases" */
   gboolean is_unclear; /* a name of nodes says nothing */
+  int other;           /* the kind that the names of nodes say, or -1 */
   GCancellable *cancellable;
   char *conflict;
   GError *error;
@@ -50,6 +52,7 @@ look_free (Look *look)
 {
   curator_client_unref (look->client);
   g_object_unref (look->cancellable);
+  g_strfreev (look->around);
   g_strfreev (look->nodes);
   g_strfreev (look->leases);
   g_free (look->conflict);
@@ -97,26 +100,14 @@ ask (Look *look, const char *path, gboolean *is_unclear,
     callback (NULL, NULL, error, look);
 }
 
-/* The lock of a zkflock around this one: its command would wait for itself. */
-static gboolean
-is_around (const Look *look, const char *node)
-{
-  const char *around = g_getenv ("CURATOR_LOCK_NODE");
-  return look->is_waiting && look->options->wait_ms == CURATOR_WAIT_FOREVER
-         && g_strcmp0 (node, around) == 0
-         && !(look->options->mode == MODE_READ && strstr (node, "__READ__") != NULL)
-         && !(look->options->mode == MODE_SEMAPHORE && look->options->leases > 1);
-}
-
 /* The kind of a node that is not own, or -1. */
 static int
-find_other (Look *look, char **nodes, Kind own)
+find_other (char **nodes, Kind own)
 {
   int other = -1;
 
   for (; *nodes != NULL && other < 0; nodes++) {
     Kind kind;
-    look->is_nested = look->is_nested || is_around (look, *nodes);
     other = kind_of_node (*nodes, &kind) && kind != own ? (int) kind : -1;
   }
   return other;
@@ -129,7 +120,6 @@ find_leases (Look *look, char **nodes)
 {
   for (; *nodes != NULL; nodes++) {
     Kind kind;
-    look->is_nested = look->is_nested || is_around (look, *nodes);
     look->n_leases += kind_of_node (*nodes, &kind) && kind == KIND_SEMAPHORE;
   }
   return look->n_leases > 0 ? KIND_SEMAPHORE : -1;
@@ -183,10 +173,11 @@ finish (Look *look)
     look_free (look);
 }
 
-/* other: the kind that was found on this path, or -1. */
+/* With the kind that was found on this path. */
 static void
-go_on (Look *look, int other)
+go_on (Look *look)
 {
+  const int other = look->other;
   const gboolean is_one_of_several = look->options->paths[1] != NULL;
   g_autofree char *shown = curator_escape_name (*look->path, -1);
 
@@ -207,23 +198,35 @@ go_on (Look *look, int other)
     finish (look);
 }
 
-/* Only its owner tells a node from one of an application's. */
+/* Its command would wait for itself. */
+static gboolean
+is_around (const Look *look, const CuratorParticipant *one)
+{
+  g_autofree char *session =
+      g_strdup_printf ("0x%" G_GINT64_MODIFIER "x", curator_participant_get_session_id (one));
+  return look->around != NULL && g_strv_contains ((const char *const *) look->around, session)
+         && !(look->options->mode == MODE_READ
+              && curator_participant_get_kind (one) == CURATOR_PARTICIPANT_KIND_READ);
+}
+
+/* Only its owner tells a node from one of an application's, and whether it is that of a zkflock
+ * around this one. */
 static void
 on_owners (CuratorClient *client, CuratorInspection *lock, const GError *error, gpointer data)
 {
   Look *look = data;
   const guint n = lock != NULL ? curator_inspection_get_n_participants (lock) : 0;
-  int other = -1;
 
-  for (guint i = 0; i < n && other < 0; i++) {
+  for (guint i = 0; i < n; i++) {
     const CuratorParticipant *one = curator_inspection_get_participant (lock, i);
-    if (curator_participant_get_kind (one) == CURATOR_PARTICIPANT_KIND_OTHER
+    look->is_nested = look->is_nested || is_around (look, one);
+    if (look->other < 0 && curator_participant_get_kind (one) == CURATOR_PARTICIPANT_KIND_OTHER
         && kind_is_unclear (curator_participant_get_node_path (one)))
-      other = KIND_OTHER;
+      look->other = KIND_OTHER;
   }
   look->error = error != NULL ? g_error_copy (error) : NULL;
   g_clear_pointer (&lock, curator_inspection_unref);
-  go_on (look, other);
+  go_on (look);
 }
 
 static void
@@ -232,17 +235,17 @@ on_both_lists (Look *look)
   const Kind own = kind_of_mode (look->options->mode);
 
   if (look->error != NULL) {
-    go_on (look, -1);
+    go_on (look);
     return;
   }
   const int held = find_leases (look, look->leases);
-  int other = find_other (look, look->nodes, own);
-  other = other < 0 && own != KIND_SEMAPHORE ? held : other;
-  if (other < 0 && look->is_unclear)
+  look->other = find_other (look->nodes, own);
+  look->other = look->other < 0 && own != KIND_SEMAPHORE ? held : look->other;
+  if (look->around != NULL || (look->other < 0 && look->is_unclear))
     curator_client_inspect_then (look->client, *look->path, CURATOR_WAIT_DEFAULT, look->cancellable,
                                  on_owners, look);
   else
-    go_on (look, other);
+    go_on (look);
 }
 
 /* A folder that cannot be read has no nodes. */
@@ -276,6 +279,7 @@ look_at_path (Look *look)
   g_autofree char *leases = g_strconcat (path, path[1] != '\0' ? "/" : "", "leases", NULL);
 
   look->is_unclear = FALSE;
+  look->other = -1;
   look->n_asked = 2;
   ask (look, path, &look->is_unclear, on_nodes);
   ask (look, leases, NULL, on_leases);
@@ -286,10 +290,14 @@ kinds_look (const Options *options, CuratorClient *client, gboolean is_waiting,
             GCancellable *cancellable, KindsDone done, gpointer data)
 {
   Look *look = g_new (Look, 1);
+  const char *around = g_getenv ("CURATOR_LOCK_SESSIONS");
+  const gboolean may_be_nested = is_waiting && options->wait_ms == CURATOR_WAIT_FOREVER
+                                 && !(options->mode == MODE_SEMAPHORE && options->leases > 1);
 
   *look = (Look){ .options = options,
                   .client = curator_client_ref (client),
                   .is_waiting = is_waiting,
+                  .around = may_be_nested && around != NULL ? g_strsplit (around, " ", -1) : NULL,
                   .path = options->paths,
                   .cancellable = g_object_ref (cancellable),
                   .done = done,

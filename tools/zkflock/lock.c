@@ -343,13 +343,16 @@ wait_for_lock (Run *run, int *exit_code)
 static char **
 make_environment (Run *run)
 {
+  const char *around = g_getenv ("CURATOR_LOCK_SESSIONS");
+  const gint64 session = curator_lease_get_session_id (run->lease);
   char *const entries[] = {
     g_strdup_printf ("CURATOR_LOCK_PATH=%s", contest_get_path (run->contest)),
     g_strdup_printf ("CURATOR_LOCK_NODE=%s", curator_lease_get_node_path (run->lease)),
     g_strdup_printf ("CURATOR_LOCK_TOKEN=%" G_GUINT64_FORMAT,
                      curator_lease_get_fencing_token (run->lease)),
-    g_strdup_printf ("CURATOR_LOCK_SESSION=0x%" G_GINT64_MODIFIER "x",
-                     curator_lease_get_session_id (run->lease)),
+    g_strdup_printf ("CURATOR_LOCK_SESSION=0x%" G_GINT64_MODIFIER "x", session),
+    g_strdup_printf ("CURATOR_LOCK_SESSIONS=0x%" G_GINT64_MODIFIER "x%s%s", session,
+                     around != NULL ? " " : "", around != NULL ? around : ""),
     g_strdup_printf ("CURATOR_LOCK_MODE=%s", mode_to_string (run->options)),
     /* Unset: only zkflock may notify the service manager. */
     g_strdup ("NOTIFY_SOCKET"),
