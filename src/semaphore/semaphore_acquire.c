@@ -206,11 +206,15 @@ attempt_done (CuratorOp *op, gpointer lease, const GError *error, gpointer data)
     unwanted = lease;
   } else if (acquire->turn != NULL
              && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)) {
-    /* The turn is lost: starts over, as often as the retry policy allows. */
+    /* The turn is lost: starts over, in the same session as often as the retry policy allows. */
+    const gboolean is_new_session = curator_lease_get_session (acquire->turn) != client->session;
     release_all (acquire);
     if (acquire->restarts.start_us == 0)
       acquire->restarts.start_us = curator_client_now_us (client);
-    curator_retry_loop_again (&acquire->restarts, ZSESSIONEXPIRED);
+    if (is_new_session)
+      curator_retry_loop_begin (&acquire->restarts);
+    else
+      curator_retry_loop_again (&acquire->restarts, ZSESSIONEXPIRED);
   } else if (error != NULL) {
     acquire_fail (&acquire->op, g_error_copy (error));
   } else {
