@@ -168,12 +168,13 @@ static const Recipe recipes[] = {
 typedef enum
 {
   EXPIRED,
+  LAPSED,    /* a turn that is held is lost by the clock, the session mostly lives on */
   OUTLIVED,  /* no connection for longer than a session lasts */
   LONG_AWAY, /* and for longer than a try waits for a connection */
   N_WAYS
 } Way;
 
-static const char *const way_names[N_WAYS] = { "expired", "outlived", "long away" };
+static const char *const way_names[N_WAYS] = { "expired", "lapsed", "outlived", "long away" };
 
 static guint
 n_children (SimWorld *world, const char *path)
@@ -194,8 +195,9 @@ static void
 end_session (Machine *machine, Way way)
 {
   SimWorld *world = machine->world;
-  const gint64 away_ms =
-      way == OUTLIVED ? 9000 : 15000 + (gint64) (g_rand_int (world->rand) % 16000);
+  const gint64 away_ms = way == LAPSED     ? 4500
+                         : way == OUTLIVED ? 9000
+                                           : 15000 + (gint64) (g_rand_int (world->rand) % 16000);
 
   if (way == EXPIRED)
     sim_world_strike (world, SIM_FAULT_EXPIRE, machine->process, 0);
