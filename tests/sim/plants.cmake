@@ -312,13 +312,13 @@ curator_plant(
   EXPECT "expectation failed"
   CHANGE "watch_again_later (follower)@\n    if (!" "if (!")
 curator_plant(
-  missing_node_is_given_up TEST test_sim_followed.c SCENE test_p39_short_orders FILE session/watches.c EXPECT "test_p39_short_orders"
+  missing_node_is_given_up TEST test_sim_followed.c SCENE test_p41_short_orders FILE session/watches.c EXPECT "test_p41_short_orders"
   CHANGE "event == CURATOR_WATCH_GONE && watch->follows" "FALSE")
 curator_plant(
-  new_session_asks_the_policy TEST test_sim_waiters.c SCENE test_p40_sessions_that_end FILE lock/attempt_end.c EXPECT "out of the queue"
+  new_session_asks_the_policy TEST test_sim_waiters.c SCENE test_p42_sessions_that_end FILE lock/attempt_end.c EXPECT "out of the queue"
   CHANGE "if (rc == ZSESSIONEXPIRED) {" "if (FALSE) {")
 curator_plant(
-  sleeps_in_a_new_session TEST test_sim_waiters.c SCENE test_p40_sessions_that_end FILE session/retry_loop.c EXPECT "out of the queue"
+  sleeps_in_a_new_session TEST test_sim_waiters.c SCENE test_p42_sessions_that_end FILE session/retry_loop.c EXPECT "out of the queue"
   CHANGE "loop->sleeps && !is_in_new_session (loop)" "loop->sleeps")
 # A retry timer goes on while its attempt waits.
 curator_plant(

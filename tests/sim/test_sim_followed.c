@@ -219,7 +219,7 @@ play (guint32 seed, const Event *events, gsize n)
 }
 
 /* All of two and of three. */
-TEST (test_p39_short_orders)
+TEST (test_p41_short_orders)
 {
   for (guint i = 0; i < N_EVENTS * N_EVENTS; i++)
     play (i, (const Event[]){ i / N_EVENTS, i % N_EVENTS }, 2);
@@ -228,7 +228,7 @@ TEST (test_p39_short_orders)
           3);
 }
 
-TEST (test_p39_longer_orders)
+TEST (test_p41_longer_orders)
 {
   g_autoptr (GRand) rand = g_rand_new_with_seed (1);
 

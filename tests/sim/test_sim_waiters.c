@@ -243,7 +243,7 @@ play (guint32 seed, const Recipe *recipe, Way way, CuratorRetryPolicy *policy)
   sim_world_run_for (world, 1000);
 }
 
-TEST (test_p40_sessions_that_end)
+TEST (test_p42_sessions_that_end)
 {
   for (guint32 seed = 0; seed < 4; seed++)
     for (gsize i = 0; i < G_N_ELEMENTS (recipes); i++)
