@@ -55,7 +55,7 @@ static void
 note_lease (CuratorLease *lease, CuratorLeaseState state, gpointer data)
 {
   Followed *followed = data;
-  followed->n_lost += state == CURATOR_LEASE_LOST ? 1 : 0;
+  followed->n_lost += state == CURATOR_LEASE_STATE_LOST ? 1 : 0;
 }
 
 /* On an actor's thread. Its node may be deleted meanwhile. */

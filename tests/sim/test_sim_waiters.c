@@ -110,8 +110,8 @@ on_lease (CuratorSemaphore *semaphore, CuratorLease *lease, const GError *error,
 static void
 semaphore_begin (Contender *contender)
 {
-  curator_semaphore_acquire_one_then (contender->object, CURATOR_WAIT_FOREVER, NULL, on_lease,
-                                      contender);
+  curator_semaphore_acquire_then (contender->object, CURATOR_WAIT_FOREVER, NULL, on_lease,
+                                  contender);
 }
 
 static void
@@ -145,7 +145,7 @@ latch_begin (Contender *contender)
 static void
 latch_end (Contender *contender)
 {
-  curator_leader_latch_close (contender->object, CURATOR_LEADER_LATCH_SILENT);
+  curator_leader_latch_close (contender->object, CURATOR_LEADER_LATCH_CLOSE_MODE_SILENT);
 }
 
 static void

@@ -76,6 +76,8 @@ TEST (test_nothing_stays)
 
   /* The server keeps our watches on other nodes until they fire. */
   contender_join (holder);
+  assert_int_equal (raw_zk_delete (fixture->raw, "/left/count"), ZOK);
+  assert_int_equal (raw_zk_create (fixture->raw, "/left/missing", "", ZOO_PERSISTENT, NULL), ZOK);
   assert_soon (four_letter_watches_of_session (fixture_server (fixture), program_session (program))
                == 0);
   check_usable (program);

@@ -268,7 +268,7 @@ version_of (CuratorSharedCount *count)
 static void
 note_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
 {
-  if (state == CURATOR_LEASE_LOST)
+  if (state == CURATOR_LEASE_STATE_LOST)
     g_atomic_int_inc ((int *) user_data);
 }
 
