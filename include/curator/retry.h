@@ -20,8 +20,8 @@ G_BEGIN_DECLS
  *  share it, while the library holds no lock: it may call every function that does not wait for
  *  ZooKeeper, curator_client_close() included. Return at once: a slow policy delays the retries and
  *  the lock drivers of its client. The answer is dropped if the operation has ended meanwhile.
- *  @param retry_count   number of retries so far; 0 after the first failure
- *  @param elapsed_ms    time since the first try began, in milliseconds
+ *  @param retry_count   number of retries so far in this session; 0 after the first failure
+ *  @param elapsed_ms    time since the first try in this session began, in milliseconds
  *  @param error         why the last try failed, borrowed: CONNECTION_LOST, whose cause
  *                       curator_client_dup_connection_error() returns, NO_ANSWER, SESSION_EXPIRED,
  *                       AUTH_FAILED or #CURATOR_ZK_ERROR; NULL if curator_retry_policy_allow_retry()

@@ -34,8 +34,9 @@ const char *curator_shared_count_get_path (const CuratorSharedCount *count);
 CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 CuratorClient *curator_shared_count_get_client (const CuratorSharedCount *count);
 
-/** Creates the node if it does not exist, reads it and follows its changes from then on. Once
- *  started, it only reads the node again. Mirrors SharedCount.start.
+/** Creates the node if it does not exist, reads it and follows its changes from then on: in each
+ *  session, and also when it is deleted and made anew. May be called again, for example to make a
+ *  node that was deleted. Mirrors SharedCount.start.
  *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
  *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it
@@ -45,7 +46,7 @@ CURATOR_API G_GNUC_WARN_UNUSED_RESULT
 gboolean curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_ms,
                                      GCancellable *cancellable, GError **error);
 
-/** The last known value, which may be out of date. Sends no request. Mirrors
+/** The last known value, which may be out of date, and is kept while there is no node. Sends no request. Mirrors
  *  SharedCount.getCount. */
 CURATOR_API
 gint32 curator_shared_count_get (const CuratorSharedCount *count);
@@ -53,7 +54,8 @@ gint32 curator_shared_count_get (const CuratorSharedCount *count);
 /** The last known value and its version, for curator_shared_count_try_set(). Mirrors
  *  SharedCount.getVersionedValue.
  *  @param value    out, may be NULL
- *  @param version  out, may be NULL: version of the node's payload
+ *  @param version  out, may be NULL: version of the node's payload. That of a node that was made
+ *                  anew is higher than those before, for this count only
  *  @return FALSE, setting nothing, if the node was never read, as before start */
 CURATOR_API
 gboolean curator_shared_count_get_versioned (const CuratorSharedCount *count, gint32 *value,
@@ -71,10 +73,11 @@ gboolean curator_shared_count_set (CuratorSharedCount *count, gint32 value, gint
 
 /** Sets the value if its version still is @p version. Mirrors
  *  SharedCount.trySetCount(VersionedValue, int).
- *  @param version  from curator_shared_count_get_versioned(); -1 is INVALID_ARGUMENT (in Java it
- *                  sets the value unconditionally)
- *  @param set      out, may be NULL: FALSE if another client changed the value first; the call has
- *                  then read the newer value
+ *  @param version  from curator_shared_count_get_versioned() of this count; -1 is INVALID_ARGUMENT
+ *                  (in Java it sets the value unconditionally)
+ *  @param set      out, may be NULL: FALSE if another client changed the value first, or made the
+ *                  node anew, as far as this client has heard; the call has then read the newer
+ *                  value
  *  @param timeout_ms   milliseconds for the whole call, #CURATOR_WAIT_DEFAULT or
  *                      #CURATOR_WAIT_FOREVER; 0 does not wait
  *  @param cancellable  may be NULL; any thread may cancel it

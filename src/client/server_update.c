@@ -4,9 +4,7 @@
  * Mirrors ZooKeeper.updateServerList and EnsembleTracker. Threads: any; guarded by the client's
  * mutex.
  *
- * NOTES: the configuration has one data watch a session. The read that sets it again brings the
- * configuration, and watched nodes are read again from time to time. What cannot be read changes
- * nothing.
+ * NOTES: a configuration that cannot be read changes nothing.
  */
 #include "client/server_update.h"
 
@@ -17,7 +15,7 @@
 #include "client/settings.h"
 #include "core/log.h"
 #include "core/monitor.h"
-#include "session/watches.h"
+#include "session/follow.h"
 #include "zk/features.h"
 
 #include <string.h>
@@ -96,18 +94,17 @@ curator_client_update_servers (CuratorClient *client, const char *connect_string
 
 typedef struct
 {
-  CuratorSessionHook hook; /* first */
-  CuratorWatch *watch;     /* NULL: not set */
-  char *warned;            /* what the last warning was of; or NULL */
-} Follower;
+  CuratorFollower follower;
+  char *warned; /* what the last warning was of; or NULL */
+} Configuration;
 
 static CURATOR_LOCKED void
-warn_once (Follower *follower, const char *text)
+warn_once (Configuration *configuration, const char *text)
 {
-  if (g_strcmp0 (follower->warned, text) != 0) {
+  if (g_strcmp0 (configuration->warned, text) != 0) {
     curator_warn ("the configuration of the ensemble is not followed: %s", text);
-    g_free (follower->warned);
-    follower->warned = g_strdup (text);
+    g_free (configuration->warned);
+    configuration->warned = g_strdup (text);
   }
 }
 
@@ -144,9 +141,9 @@ are_known (CuratorClient *client, GPtrArray *hosts)
 }
 
 static CURATOR_LOCKED void
-follow (Follower *follower, const CuratorZkReply *reply)
+obey (Configuration *configuration, const CuratorZkReply *reply)
 {
-  CuratorClient *client = follower->hook.session->client;
+  CuratorClient *client = configuration->follower.client;
   g_autofree char *ignored = NULL;
   g_autofree char *list = curator_ensemble_config_parse (
       reply->data, (gsize) MAX (reply->data_length, 0), secure_port (client), &ignored);
@@ -154,10 +151,10 @@ follow (Follower *follower, const CuratorZkReply *reply)
 
   if (ignored != NULL) {
     g_autofree char *text = g_strdup_printf ("ignored, no address for clients: %s", ignored);
-    warn_once (follower, text);
+    warn_once (configuration, text);
   }
   if (parsed == NULL) {
-    warn_once (follower, "no server can be read from it, the servers stay as they are");
+    warn_once (configuration, "no server can be read from it, the servers stay as they are");
   } else if (!are_known (client, parsed->hosts)) {
     curator_info ("the configuration of the ensemble names other servers: %s", list);
     apply (client, parsed->hosts, list);
@@ -165,45 +162,34 @@ follow (Follower *follower, const CuratorZkReply *reply)
 }
 
 static CURATOR_LOCKED void
-on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
-          gpointer data)
+on_told (CuratorFollower *follower, int rc, const CuratorZkReply *reply)
 {
-  Follower *follower = data;
+  Configuration *configuration = CURATOR_CONTAINER (follower, Configuration, follower);
 
-  if (event == CURATOR_WATCH_ARMED && reply != NULL) {
-    follow (follower, reply);
-  } else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED) {
-    g_clear_pointer (&follower->watch, curator_watch_release);
-    warn_once (follower, event == CURATOR_WATCH_GONE ? "it does not exist" : zerror (rc));
-  }
+  if (reply != NULL)
+    obey (configuration, reply);
+  else if (rc != ZOK)
+    warn_once (configuration, rc == ZNONODE ? "it does not exist" : zerror (rc));
 }
 
-static CURATOR_LOCKED void
-on_connected (CuratorSessionHook *hook)
+static void
+configuration_clear (gpointer data)
 {
-  Follower *follower = CURATOR_CONTAINER (hook, Follower, hook);
-
-  if (follower->watch == NULL)
-    follower->watch = curator_watch_add (hook->session, CONFIG, ZWATCHTYPE_DATA,
-                                         CURATOR_WATCH_OPTIONAL, on_watch, follower);
-}
-
-static CURATOR_LOCKED void
-on_died (CuratorSessionHook *hook)
-{
-  Follower *follower = CURATOR_CONTAINER (hook, Follower, hook);
-
-  g_clear_pointer (&follower->watch, curator_watch_release);
-  g_free (follower->warned);
-  g_free (follower);
+  g_free (((Configuration *) data)->warned);
 }
 
 void
-curator_follow_configuration (CuratorSession *session)
+curator_follow_configuration (CuratorClient *client)
 {
-  if (session->client->settings.follows_configuration) {
-    Follower *follower = g_new (Follower, 1);
-    *follower = (Follower){ .hook = { .connected = on_connected, .died = on_died } };
-    curator_session_add_hook (session, &follower->hook);
-  }
+  static const CuratorAttachmentType type = { sizeof (Configuration), configuration_clear };
+  Configuration *configuration;
+
+  if (!client->settings.follows_configuration)
+    return;
+  configuration = curator_attached (&client->attached, &type);
+  configuration->follower.client = client;
+  configuration->follower.path = CONFIG;
+  configuration->follower.told = on_told;
+  configuration->follower.need = CURATOR_WATCH_OPTIONAL;
+  curator_follower_start (&configuration->follower);
 }

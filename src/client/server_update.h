@@ -4,5 +4,5 @@
 
 #include "session/session.h"
 
-/* Follows the configuration of the ensemble in a new session, until it ends, if the client does. */
-void curator_follow_configuration (CuratorSession *session) CURATOR_LOCKED;
+/* Follows the configuration of the ensemble from the first session on, if the client does. */
+void curator_follow_configuration (CuratorClient *client) CURATOR_LOCKED;

@@ -130,7 +130,7 @@ curator_session_open (CuratorClient *client)
    * ever be opened. */
   set_loss_timer (session, pause_ms + client->settings.connection_timeout_ms, on_never_connected);
   curator_connection_error_down (client);
-  curator_follow_configuration (session);
+  curator_follow_configuration (client);
   curator_session_servers_find (
       session, client->opening.address_pending ? ADDRESS_PATIENCE_MS : pause_ms, open_handle);
 }

@@ -110,7 +110,7 @@ struct _CuratorClient
   gboolean no_containers CURATOR_GUARDED;     /* a server answered ZUNIMPLEMENTED */
   CuratorListeners listeners CURATOR_GUARDED; /* CuratorStateListener */
   CuratorTurns turns CURATOR_GUARDED;         /* callbacks in the program's context */
-  GQueue connection_waiters CURATOR_GUARDED;  /* CuratorRetryLoop waiting to be connected */
+  GQueue connection_waiters CURATOR_GUARDED;  /* CuratorRetryLoop that waits, or sleeps */
   GQueue ops_running CURATOR_GUARDED;         /* CuratorOp, to be cancelled by close */
   CuratorConnectionErrors *errors;            /* known to connection_error.c */
   GPtrArray *known CURATOR_GUARDED; /* CuratorServer; NULL if the handle is the program's */

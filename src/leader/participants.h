@@ -9,7 +9,7 @@
 GPtrArray *curator_participants_read (CuratorLockInternals *internals, guint most,
                                       gint64 timeout_ms, GCancellable *cancellable,
                                       GError **error) CURATOR_UNLOCKED;
-/* The leader alone; a participant without id that is no leader if there is none. */
+/* The leader alone. NULL without an error if there is none. */
 CuratorLeaderParticipant *curator_participants_read_leader (CuratorLockInternals *internals,
                                                             gint64 timeout_ms,
                                                             GCancellable *cancellable,

@@ -49,7 +49,7 @@ typedef struct
 
   CuratorSessionHook session_hook CURATOR_GUARDED;
   CuratorRetryLoop tries CURATOR_GUARDED;     /* of the current step */
-  CuratorRetryLoop *restarts CURATOR_GUARDED; /* NULL until the node or its session vanished */
+  CuratorRetryLoop *restarts CURATOR_GUARDED; /* NULL until the node vanished in this session */
 
   CuratorOwnNode own CURATOR_GUARDED;
   CuratorFront front CURATOR_GUARDED;

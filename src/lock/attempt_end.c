@@ -224,12 +224,18 @@ run_restart (gpointer data)
   curator_attempt_enter (data, ATTEMPT_STARTING);
 }
 
-/* Starts over at the tail of the queue, as often as the retry policy allows. */
+/* Starts over at the tail of the queue: at once in a new session, in which retries are counted anew; in
+ * the same one as often as the retry policy allows. */
 void
 curator_attempt_restart (Attempt *attempt, int rc)
 {
   curator_attempt_reset (attempt);
   curator_attempt_set_state (attempt, ATTEMPT_STARTING);
+  if (rc == ZSESSIONEXPIRED) {
+    g_clear_pointer (&attempt->restarts, g_free);
+    curator_retry_loop_begin (&attempt->tries);
+    return;
+  }
   /* Created when needed, which is rare: waiters are many, and this is a tenth of their memory. */
   if (attempt->restarts == NULL) {
     attempt->restarts = g_new (CuratorRetryLoop, 1);

@@ -119,7 +119,7 @@ curator_client_attempt_revoke (CuratorClient *client, const char *lock_node_path
     return FALSE;
   }
   /* The path of a lock in place of one of its nodes. */
-  if (node != NULL && node->is_parent) {
+  if (node != NULL && node->stat.cversion > 0) {
     g_autofree char *shown = curator_path_escape (curator_client_user_path (client, path));
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
                            "%s is no lock node: nodes are created below it", shown);

@@ -47,11 +47,8 @@ result_new (const CuratorClient *client, const CuratorZkReply *reply)
       g_bytes_new (reply->data, reply->data_length > 0 ? (gsize) reply->data_length : 0);
 
   result->data = curator_payload_unpack (client, read);
-  if (reply->stat != NULL) {
-    result->version = reply->stat->version;
-    result->mzxid = reply->stat->mzxid;
-    result->is_parent = reply->stat->cversion > 0;
-  }
+  if (reply->stat != NULL)
+    result->stat = *reply->stat;
   if (reply->children != NULL) {
     result->children = g_ptr_array_new_with_free_func (g_free);
     for (int i = 0; i < reply->children->count; i++)

@@ -18,9 +18,7 @@ typedef struct
 {
   GBytes *data;        /* get; empty for null data */
   GPtrArray *children; /* get_children: leaf names */
-  gint32 version;      /* get, set */
-  gint64 mzxid;        /* get, set */
-  gboolean is_parent;  /* get, set: the node has children, or had some */
+  struct Stat stat;    /* get, set */
 } CuratorCallResult;
 
 /* Within limits. path: the full path. bytes: for set and create. version: for set. NULL with error;

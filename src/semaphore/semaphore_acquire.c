@@ -25,6 +25,7 @@
 #include "lock/wire.h"
 #include "session/connection_error.h"
 #include "session/heartbeat.h"
+#include "session/lease_clock.h"
 #include "session/request.h"
 #include "session/retry_loop.h"
 
@@ -206,11 +207,17 @@ attempt_done (CuratorOp *op, gpointer lease, const GError *error, gpointer data)
     unwanted = lease;
   } else if (acquire->turn != NULL
              && g_error_matches (error, CURATOR_ERROR, CURATOR_ERROR_LOCK_LOST)) {
-    /* The turn is lost: starts over, as often as the retry policy allows. */
+    /* The turn is lost: starts over, and as often as the retry policy allows if its node was deleted. */
+    CuratorSession *session = curator_lease_get_session (acquire->turn);
+    const gboolean was_deleted =
+        session == client->session && !curator_lease_clock_has_lapsed (session);
     release_all (acquire);
     if (acquire->restarts.start_us == 0)
       acquire->restarts.start_us = curator_client_now_us (client);
-    curator_retry_loop_again (&acquire->restarts, ZSESSIONEXPIRED);
+    if (!was_deleted)
+      curator_retry_loop_begin (&acquire->restarts);
+    else
+      curator_retry_loop_again (&acquire->restarts, ZSESSIONEXPIRED);
   } else if (error != NULL) {
     acquire_fail (&acquire->op, g_error_copy (error));
   } else {

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "base/guards.h"
+#include "base/link.h"
 #include "curator/shared_count.h"
 
 typedef struct _CuratorCountHook CuratorCountHook;
 
 struct _CuratorCountHook
 {
-  GList link;
+  CuratorLink place;
   /* Called with the client's mutex held. */
   void (*changed) (CuratorCountHook *hook, gint32 value);
 };

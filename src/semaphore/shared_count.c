@@ -3,9 +3,8 @@
  * Mirrors SharedCount and SharedValue. Threads: any; guarded by the client's mutex. The server
  * compares versions.
  *
- * NOTES: one data watch follows the node. The read that sets it again brings the new value, so only
- * values that came and went in between are missed. A dead session takes the watch with it, and the
- * next session sets it again. A watch that a server refuses is retried a little later.
+ * NOTES: a server counts the versions of a node from 0. A version that a caller knows goes on where
+ * that of the node's former life ended, so that none comes twice.
  */
 #include "semaphore/shared_count-private.h"
 
@@ -18,10 +17,7 @@
 #include "core/zk_error.h"
 #include "lock/lock-private.h"
 #include "nodes/call.h"
-#include "session/request.h"
-#include "session/watches.h"
-
-#define FOLLOW_RETRY_US (G_USEC_PER_SEC)
+#include "session/follow.h"
 
 struct _CuratorSharedCount
 {
@@ -31,23 +27,19 @@ struct _CuratorSharedCount
   char *given;           /* the user's path */
   char *path;            /* full */
   gint32 seed;
+  CuratorFollower follower;
 
   gboolean started CURATOR_GUARDED;
   gboolean known CURATOR_GUARDED;    /* the node was read */
   gboolean is_stale CURATOR_GUARDED; /* the last read brought no value */
   gint32 value CURATOR_GUARDED;
-  gint32 version CURATOR_GUARDED;
-  gint64 mzxid CURATOR_GUARDED; /* of the value: an older read must not overwrite a newer one */
-  CuratorWatch *watch CURATOR_GUARDED;
-  CuratorTimer *retry_timer CURATOR_GUARDED; /* sets the watch again */
-  CuratorRequest *reread CURATOR_GUARDED;    /* after a reconnect */
-  gboolean notify_again CURATOR_GUARDED;     /* listeners have heard nothing since a reconnect */
-  CuratorSessionHook session_hook CURATOR_GUARDED;
-  GQueue hooks CURATOR_GUARDED; /* CuratorCountHook */
+  guint32 version CURATOR_GUARDED; /* as callers know it */
+  guint32 first CURATOR_GUARDED;   /* of them in this life of the node */
+  gint64 czxid CURATOR_GUARDED;    /* its life */
+  gint64 mzxid CURATOR_GUARDED;    /* of the value: an older read must not overwrite a newer one */
+  GQueue hooks CURATOR_GUARDED;    /* CuratorCountHook */
   CuratorListeners listeners CURATOR_GUARDED;
 };
-
-static void follow (CuratorSharedCount *count) CURATOR_LOCKED;
 
 CURATOR_DESTROY_FUNC (unref_count, curator_shared_count_unref)
 
@@ -92,131 +84,78 @@ ref_count (gpointer count)
 static CURATOR_LOCKED void
 notify_listeners (CuratorSharedCount *count)
 {
-  count->notify_again = FALSE;
   curator_listeners_notify (&count->listeners, 0, count->client, call_listener, count, ref_count,
                             unref_count, count->value);
 }
 
-/* Stores a value and notifies of it, unless a newer one is known. Listeners hear of every write, also
- * of the same value; the first read is no write. */
+/* The node is gone. The version after the last would look like that of a write whose answer was
+ * lost. */
 static CURATOR_LOCKED void
-store (CuratorSharedCount *count, gint32 value, gint32 version, gint64 mzxid)
+end_life (CuratorSharedCount *count)
 {
-  if (count->known && mzxid < count->mzxid)
-    return;
+  count->first = count->version + 2;
+}
+
+/* Stores a value and notifies of it, unless a newer one is known. Listeners hear of every write, also
+ * of the same value; the first read is no write. FALSE: they have not been notified. */
+static CURATOR_LOCKED gboolean
+store (CuratorSharedCount *count, gint32 value, const struct Stat *stat)
+{
+  if (count->known && stat->mzxid < count->mzxid)
+    return FALSE;
   const gboolean changed = value != count->value;
-  const gboolean written = count->known && mzxid > count->mzxid;
+  const gboolean written = count->known && stat->mzxid > count->mzxid;
+  if (count->known && stat->czxid != count->czxid)
+    end_life (count);
   count->known = TRUE;
   count->value = value;
-  count->version = version;
-  count->mzxid = mzxid;
+  count->version = count->first + (guint32) stat->version;
+  count->czxid = stat->czxid;
+  count->mzxid = stat->mzxid;
   for (GList *link = changed ? count->hooks.head : NULL; link != NULL; link = link->next) {
     CuratorCountHook *hook = link->data;
     hook->changed (hook, value);
   }
   if (changed || written)
     notify_listeners (count);
+  return changed || written;
 }
 
-/* A node without a readable count is read again and again, and warned of once. */
+/* Until there is a value again. */
 static CURATOR_LOCKED void
+warn_once (CuratorSharedCount *count, const char *why)
+{
+  if (!count->is_stale)
+    curator_warn ("no shared count can be read at %s, its last value is kept: %s", count->path,
+                  why);
+  count->is_stale = TRUE;
+}
+
+static CURATOR_LOCKED gboolean
 store_reply (CuratorSharedCount *count, const CuratorZkReply *reply)
 {
   gint32 value;
 
-  if (decode (reply->data, (gsize) MAX (reply->data_length, 0), &value)) {
-    count->is_stale = FALSE;
-    store (count, value, reply->stat->version, reply->stat->mzxid);
-  } else if (!count->is_stale) {
-    count->is_stale = TRUE;
-    curator_warn ("no shared count can be read at %s: its last value is kept", count->path);
+  if (!decode (reply->data, (gsize) MAX (reply->data_length, 0), &value)) {
+    warn_once (count, "the node has no count, or may not be read");
+    return FALSE;
   }
+  count->is_stale = FALSE;
+  return store (count, value, reply->stat);
 }
 
+/* Listeners hear the value once after each reconnect, too. */
 static CURATOR_LOCKED void
-on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
+on_told (CuratorFollower *follower, int rc, const CuratorZkReply *reply)
 {
-  CuratorSharedCount *count = data;
+  CuratorSharedCount *count = CURATOR_CONTAINER (follower, CuratorSharedCount, follower);
 
-  count->reread = NULL;
-  if (rc == ZOK) {
-    store_reply (count, reply);
-    if (count->notify_again)
-      notify_listeners (count);
-  }
-}
-
-/* Listeners also hear the value after each reconnect. If this read fails, so does the
- * connection. */
-static CURATOR_LOCKED void
-on_reconnected (CuratorSessionHook *hook)
-{
-  CuratorSharedCount *count = CURATOR_CONTAINER (hook, CuratorSharedCount, session_hook);
-
-  g_clear_pointer (&count->reread, curator_request_forget);
-  count->notify_again = TRUE;
-  count->reread = curator_request_get (hook->session, count->path, FALSE, on_reread, count);
-}
-
-static CURATOR_LOCKED void
-stop_watching (CuratorSharedCount *count)
-{
-  curator_timer_cancel (count->client, &count->retry_timer);
-  g_clear_pointer (&count->reread, curator_request_forget);
-  curator_session_remove_hook (&count->session_hook);
-  g_clear_pointer (&count->watch, curator_watch_release);
-}
-
-/* Runs on the timer thread. */
-static CURATOR_LOCKED void
-on_retry_timer (gpointer data)
-{
-  CuratorSharedCount *count = data;
-  count->retry_timer = NULL;
-  follow (count);
-}
-
-static CURATOR_LOCKED void
-on_watch (CuratorWatch *watch, CuratorWatchEvent event, int rc, const CuratorZkReply *reply,
-          gpointer data)
-{
-  CuratorSharedCount *count = data;
-
-  if (event == CURATOR_WATCH_ARMED && reply != NULL && reply->stat != NULL) {
-    store_reply (count, reply);
-  } else if (event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc)) {
-    stop_watching (count);
-    count->retry_timer =
-        curator_timer_after (count->client, FOLLOW_RETRY_US, on_retry_timer, count);
-  } else if (event == CURATOR_WATCH_GONE || event == CURATOR_WATCH_FAILED) {
-    g_clear_pointer (&count->watch, curator_watch_release);
-    curator_warn ("%s cannot be followed any more: %s", count->path,
-                  rc == ZNONODE ? "it was deleted" : zerror (rc));
-  }
-}
-
-static CURATOR_LOCKED void
-on_session_died (CuratorSessionHook *hook)
-{
-  CuratorSharedCount *count = CURATOR_CONTAINER (hook, CuratorSharedCount, session_hook);
-  g_clear_pointer (&count->reread, curator_request_forget);
-  g_clear_pointer (&count->watch, curator_watch_release);
-  follow (count);
-}
-
-/* The watch is set as soon as the current session is connected. */
-static void
-follow (CuratorSharedCount *count)
-{
-  CuratorSession *session = count->client->session;
-
-  if (!count->started || session == NULL || count->watch != NULL)
-    return;
-  count->session_hook.died = on_session_died;
-  count->session_hook.connected = on_reconnected;
-  curator_session_add_hook (session, &count->session_hook);
-  count->watch = curator_watch_add (session, count->path, ZWATCHTYPE_DATA, CURATOR_WATCH_NEEDED,
-                                    on_watch, count);
+  if (rc == ZNONODE)
+    end_life (count);
+  if (rc != ZOK)
+    warn_once (count, rc == ZNONODE ? "the node was deleted" : zerror (rc));
+  else if (reply != NULL && !store_reply (count, reply) && follower->is_anew)
+    notify_listeners (count);
 }
 
 CuratorSharedCount *
@@ -232,6 +171,9 @@ curator_shared_count_new (CuratorClient *client, const char *path, gint32 seed, 
                                  .path = curator_client_full_path (client, path),
                                  .seed = seed,
                                  .value = seed };
+  count->follower = (CuratorFollower){
+    .client = client, .path = count->path, .told = on_told, .need = CURATOR_WATCH_NEEDED
+  };
   curator_refs_init (&count->refs);
   return count;
 }
@@ -272,7 +214,7 @@ read_now (CuratorSharedCount *count, const CuratorLimits *limits, GError **error
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
                            "the node holds no shared count: its payload cannot be read as one");
   curator_client_lock (count->client);
-  store (count, value, result->version, result->mzxid);
+  store (count, value, &result->stat);
   curator_client_unlock (count->client);
   return TRUE;
 }
@@ -300,7 +242,7 @@ curator_shared_count_start (CuratorSharedCount *count, gint64 timeout_ms, GCance
     return FALSE;
   curator_client_lock (count->client);
   count->started = TRUE;
-  follow (count);
+  curator_follower_start (&count->follower);
   curator_client_unlock (count->client);
   return TRUE;
 }
@@ -323,12 +265,20 @@ curator_shared_count_get_versioned (const CuratorSharedCount *count, gint32 *val
   if (known && value != NULL)
     *value = count->value;
   if (known && version != NULL)
-    *version = count->version;
+    *version = (gint32) count->version;
   curator_client_unlock (count->client);
   return known;
 }
 
-/* A written value counts at once, without waiting for the watch. */
+/* What the server calls it. FALSE for that of a former life of the node. */
+static CURATOR_LOCKED gboolean
+to_server (const CuratorSharedCount *count, gint32 *version)
+{
+  *version = (gint32) ((guint32) *version - count->first);
+  return count->first == 0 || *version >= 0;
+}
+
+/* A written value counts at once, without waiting for the watch. version: -1 for any. */
 static CURATOR_UNLOCKED CuratorCallResult *
 write_now (CuratorSharedCount *count, const CuratorLimits *limits, gint32 value, gint32 version,
            gboolean *repeated, GError **error)
@@ -339,12 +289,16 @@ write_now (CuratorSharedCount *count, const CuratorLimits *limits, gint32 value,
                  "the shared count %s is not started", count->path);
     return NULL;
   }
+  if (version != -1 && !CURATOR_WITH_MUTEX (count->client, to_server (count, &version))) {
+    g_set_error (error, CURATOR_ZK_ERROR, ZBADVERSION, "%s was deleted and made anew", count->path);
+    return NULL;
+  }
   g_autoptr (GBytes) bytes = encode (value);
   CuratorCallResult *result =
       curator_call (limits, CURATOR_CALL_SET, count->path, bytes, version, repeated, error);
   if (result != NULL) {
     curator_client_lock (count->client);
-    store (count, value, result->version, result->mzxid);
+    store (count, value, &result->stat);
     curator_client_unlock (count->client);
   }
   return result;
@@ -425,7 +379,7 @@ curator_shared_count_close (CuratorSharedCount *count)
     return;
   curator_client_lock (count->client);
   count->started = FALSE;
-  stop_watching (count);
+  curator_follower_stop (&count->follower);
   curator_client_unlock (count->client);
 }
 
@@ -433,8 +387,7 @@ void
 curator_shared_count_add_hook (CuratorSharedCount *count, CuratorCountHook *hook)
 {
   curator_client_lock (count->client);
-  hook->link = (GList){ .data = hook };
-  g_queue_push_tail_link (&count->hooks, &hook->link);
+  curator_link_place (&hook->place, &count->hooks, hook);
   hook->changed (hook, count->value);
   curator_client_unlock (count->client);
 }
@@ -443,6 +396,6 @@ void
 curator_shared_count_remove_hook (CuratorSharedCount *count, CuratorCountHook *hook)
 {
   curator_client_lock (count->client);
-  g_queue_unlink (&count->hooks, &hook->link);
+  curator_link_place (&hook->place, NULL, hook);
   curator_client_unlock (count->client);
 }

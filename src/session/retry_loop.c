@@ -22,19 +22,36 @@ on_connect_timeout (gpointer data)
   curator_retry_loop_again (loop, ZCONNECTIONLOSS);
 }
 
+/* Until the client is connected, or the time is over. */
+static CURATOR_LOCKED void
+wait_for (CuratorRetryLoop *loop, gint64 time_us, CuratorWork over)
+{
+  curator_link_place (&loop->place, &loop->client->connection_waiters, loop);
+  loop->timer = curator_timer_after (loop->client, time_us, over, loop);
+}
+
+static CURATOR_LOCKED gboolean
+is_in_new_session (const CuratorRetryLoop *loop)
+{
+  return curator_client_is_connected (loop->client) && loop->epoch != loop->client->session->epoch;
+}
+
 static CURATOR_LOCKED void
 try_now (CuratorRetryLoop *loop)
 {
   CuratorClient *client = loop->client;
 
-  if (curator_client_is_connected (client)) {
-    loop->run (loop->data);
+  curator_retry_loop_stop (loop);
+  if (!curator_client_is_connected (client)) {
+    wait_for (loop, (gint64) client->settings.connection_timeout_ms * 1000, on_connect_timeout);
     return;
   }
-  loop->waiting = TRUE;
-  g_queue_push_tail_link (&client->connection_waiters, &loop->link);
-  loop->timer = curator_timer_after (client, (gint64) client->settings.connection_timeout_ms * 1000,
-                                     on_connect_timeout, loop);
+  if (is_in_new_session (loop)) {
+    loop->epoch = client->session->epoch;
+    loop->count = 0;
+    loop->start_us = curator_locked_now_us (client);
+  }
+  loop->run (loop->data);
 }
 
 static CURATOR_LOCKED void
@@ -49,15 +66,12 @@ void
 curator_retry_loop_init (CuratorRetryLoop *loop, CuratorClient *client, void (*run) (gpointer data),
                          void (*give_up) (gpointer data, int rc), gpointer data)
 {
-  *loop = (CuratorRetryLoop){
-    .client = client, .run = run, .give_up = give_up, .data = data, .link = { .data = loop }
-  };
+  *loop = (CuratorRetryLoop){ .client = client, .run = run, .give_up = give_up, .data = data };
 }
 
 void
 curator_retry_loop_begin (CuratorRetryLoop *loop)
 {
-  curator_retry_loop_stop (loop);
   loop->count = 0;
   loop->start_us = curator_locked_now_us (loop->client);
   try_now (loop);
@@ -78,7 +92,8 @@ static CURATOR_LOCKED void
 obey (CuratorRetryLoop *loop, gboolean allowed, gint64 sleep_ms, int rc)
 {
   if (allowed)
-    curator_retry_loop_after (loop, CLAMP (sleep_ms, 0, MAX_SLEEP_MS) * 1000);
+    curator_retry_loop_after (
+        loop, is_in_new_session (loop) ? 0 : CLAMP (sleep_ms, 0, MAX_SLEEP_MS) * 1000);
   else
     loop->give_up (loop->data, rc);
 }
@@ -138,7 +153,8 @@ void
 curator_retry_loop_after (CuratorRetryLoop *loop, gint64 pause_us)
 {
   curator_retry_loop_stop (loop);
-  loop->timer = curator_timer_after (loop->client, pause_us, on_slept, loop);
+  loop->sleeps = TRUE;
+  wait_for (loop, pause_us, on_slept);
 }
 
 void
@@ -149,10 +165,8 @@ curator_retry_loop_stop (CuratorRetryLoop *loop)
     loop->question->loop = NULL;
     loop->question = NULL;
   }
-  if (loop->waiting) {
-    loop->waiting = FALSE;
-    g_queue_unlink (&loop->client->connection_waiters, &loop->link);
-  }
+  loop->sleeps = FALSE;
+  curator_link_place (&loop->place, NULL, loop);
 }
 
 void
@@ -164,7 +178,9 @@ curator_retry_loop_connected (CuratorClient *client)
     CuratorRetryLoop *loop = g_queue_peek_head (&client->connection_waiters);
     if (loop == NULL || !curator_client_is_connected (client))
       return;
-    curator_retry_loop_stop (loop);
-    loop->run (loop->data);
+    if (loop->sleeps && !is_in_new_session (loop))
+      curator_link_place (&loop->place, &client->connection_waiters, loop);
+    else
+      try_now (loop);
   }
 }

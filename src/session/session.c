@@ -32,18 +32,15 @@ curator_session_unref (CuratorSession *session)
 void
 curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook)
 {
-  hook->link = (GList){ .data = hook };
+  curator_link_place (&hook->place, &session->hooks, hook);
   hook->session = session;
-  g_queue_push_tail_link (&session->hooks, &hook->link);
 }
 
 void
 curator_session_remove_hook (CuratorSessionHook *hook)
 {
-  if (hook->session != NULL) {
-    g_queue_unlink (&hook->session->hooks, &hook->link);
-    hook->session = NULL;
-  }
+  curator_link_place (&hook->place, NULL, hook);
+  hook->session = NULL;
 }
 
 gboolean

@@ -7,6 +7,7 @@
 
 #include "base/guards.h"
 #include "base/lease_math.h"
+#include "base/link.h"
 #include "channel/patience.h"
 #include "core/client-record.h"
 
@@ -35,7 +36,7 @@ typedef enum
 /* Called when the session dies. */
 struct _CuratorSessionHook
 {
-  GList link;
+  CuratorLink place;
   CuratorSession *session CURATOR_GUARDED; /* NULL while not added */
   /* Called when the session is connected, and each time that it is again. May be NULL; must neither
    * add nor remove a hook. */
@@ -146,6 +147,7 @@ struct _CuratorSession
 CuratorSession *curator_session_ref (CuratorSession *session);
 void curator_session_unref (CuratorSession *session);
 
+/* Takes it from the session where it is. */
 void curator_session_add_hook (CuratorSession *session, CuratorSessionHook *hook) CURATOR_LOCKED;
 void curator_session_remove_hook (CuratorSessionHook *hook) CURATOR_LOCKED;
 /* The current session has a connection. */

@@ -50,7 +50,7 @@ curator_watches_event (CuratorSession *session, int type, const char *path)
 {
   const gboolean deleted = type == ZOO_DELETED_EVENT;
 
-  if (deleted || type == ZOO_CHANGED_EVENT)
+  if (deleted || type == ZOO_CHANGED_EVENT || type == ZOO_CREATED_EVENT)
     event_for (session, path, ZWATCHTYPE_DATA, deleted);
   if (deleted || type == ZOO_CHILD_EVENT)
     event_for (session, path, ZWATCHTYPE_CHILD, deleted);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/guards.h"
+#include "base/link.h"
 #include "session/watches.h"
 
 typedef enum
@@ -27,6 +28,7 @@ typedef struct
   CuratorWatchEntryState state CURATOR_GUARDED;
   gboolean is_own CURATOR_GUARDED;    /* this session owns the node, by the last read */
   gboolean by_exists CURATOR_GUARDED; /* getData got NOAUTH: use exists */
+  gboolean is_absent CURATOR_GUARDED; /* exists awaits the node, for those that follow it */
   gboolean maybe_set CURATOR_GUARDED; /* WANTED or ARMING, but the library may have the watch */
   gboolean notifying CURATOR_GUARDED; /* callbacks are running: keep the entry */
   CuratorRequest *request CURATOR_GUARDED;
@@ -40,11 +42,11 @@ typedef struct
 struct _CuratorWatch
 {
   CuratorWatchEntry *entry CURATOR_GUARDED; /* NULL once spent */
-  GQueue *queue CURATOR_GUARDED; /* which link is in: of the entry, or of a notification */
-  GList link;
+  CuratorLink place CURATOR_GUARDED;        /* in a queue of the entry, or of a notification */
   CuratorWatchFunc func;
   gpointer data;
   gboolean abandoned; /* by curator_watch_abandon() */
+  gboolean follows;   /* by curator_watch_follow() */
 };
 
 static CURATOR_LOCKED inline gboolean
@@ -62,11 +64,7 @@ curator_watch_entry_has_users (const CuratorWatchEntry *entry)
 static CURATOR_LOCKED inline void
 curator_watch_place (CuratorWatch *watch, GQueue *queue)
 {
-  if (watch->queue != NULL)
-    g_queue_unlink (watch->queue, &watch->link);
-  watch->queue = queue;
-  if (queue != NULL)
-    g_queue_push_tail_link (queue, &watch->link);
+  curator_link_place (&watch->place, queue, watch);
 }
 
 static CURATOR_LOCKED inline void
@@ -87,12 +85,13 @@ void curator_watch_entry_remove (CuratorWatchEntry *entry) CURATOR_LOCKED;
 void curator_watch_entry_end_unused (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* Without a connection: the next one sets it anew. */
 void curator_watch_entry_forget (CuratorWatchEntry *entry) CURATOR_LOCKED;
-/* The watch is spent for all its users. The entry goes, or stays until the server's watch is
- * removed, if that is_set. If a read is in flight, it may set a watch on a new node of that name:
- * the entry waits for it. */
+/* The watch is spent for all its users, or for those that do not follow a node that is GONE. Without
+ * users the entry goes, or stays until the server's watch is removed, if that is_set. If a read is
+ * in flight, it may set a watch on a new node of that name: the entry waits for it. */
 void curator_watch_entry_end (CuratorWatchEntry *entry, gboolean is_set, CuratorWatchEvent event,
                               int rc) CURATOR_LOCKED;
-/* An event: data or children changed. It spent the server's watch, so sets it again. */
+/* An event: the node was made, or its data or children changed. It spent the server's watch, so sets
+ * it again. */
 void curator_watch_entry_changed (CuratorWatchEntry *entry) CURATOR_LOCKED;
 /* Marks the watches of its users as spent. */
 void curator_watch_entry_detach (CuratorWatchEntry *entry) CURATOR_LOCKED;

@@ -68,25 +68,53 @@ curator_watch_entry_free (gpointer data)
   g_free (entry);
 }
 
-void
-curator_watch_entry_end (CuratorWatchEntry *entry, gboolean is_set, CuratorWatchEvent event, int rc)
+/* Of the users those whose watch that event spends. */
+static CURATOR_LOCKED void
+take_spent (CuratorWatchEntry *entry, CuratorWatchEvent event, GQueue *spent)
 {
   GQueue users = G_QUEUE_INIT;
-  curator_watches_move (&entry->users, &users, NULL);
-  curator_watches_move (&entry->newcomers, &users, NULL);
-  if (is_set)
-    curator_watch_entry_remove (entry);
-  else if (entry->request != NULL)
-    entry->state = ENTRY_ARMING;
-  else
-    g_hash_table_remove (entry->session->watches, &entry->key);
-  /* A callback may release or add any watch. So each is taken from the head of users, and a release
-   * unlinks it there. */
+
+  curator_watches_move (&entry->users, &users, entry);
+  curator_watches_move (&entry->newcomers, &users, entry);
   while (users.head != NULL) {
     CuratorWatch *watch = users.head->data;
+    const gboolean stays = event == CURATOR_WATCH_GONE && watch->follows;
+    curator_watch_place (watch, stays ? &entry->users : spent);
+    watch->entry = stays ? entry : NULL;
+  }
+}
+
+/* A callback may release or add any watch. So each is taken from the head, and a release unlinks it
+ * there. */
+static CURATOR_LOCKED void
+notify_spent (GQueue *spent, CuratorWatchEvent event, int rc)
+{
+  while (spent->head != NULL) {
+    CuratorWatch *watch = spent->head->data;
     curator_watch_place (watch, NULL);
     watch->func (watch, event, rc, NULL, watch->data);
   }
+}
+
+void
+curator_watch_entry_end (CuratorWatchEntry *entry, gboolean is_set, CuratorWatchEvent event, int rc)
+{
+  GQueue spent = G_QUEUE_INIT;
+
+  take_spent (entry, event, &spent);
+  if (curator_watch_entry_has_users (entry)) {
+    entry->is_absent = TRUE;
+    entry->by_exists = FALSE;
+    entry->maybe_set = is_set || entry->request != NULL;
+    curator_watch_entry_arm (entry);
+  } else if (is_set) {
+    curator_watch_entry_remove (entry);
+  } else if (entry->request != NULL) {
+    entry->state = ENTRY_ARMING;
+  } else {
+    g_hash_table_remove (entry->session->watches, &entry->key);
+  }
+  notify_spent (&spent, event, rc);
 }
 
 /* Runs on the timer thread. */
@@ -196,12 +224,34 @@ entry_armed (CuratorWatchEntry *entry, const CuratorZkReply *reply)
   notify_users (entry, &users, CURATOR_WATCH_ARMED, reply);
 }
 
+/* The server will tell when the node is made. */
+static CURATOR_LOCKED void
+entry_waits (CuratorWatchEntry *entry)
+{
+  GQueue spent = G_QUEUE_INIT;
+  GQueue users = G_QUEUE_INIT;
+
+  entry->state = ENTRY_ARMED;
+  entry->is_own = FALSE;
+  reread_later (entry);
+  take_spent (entry, CURATOR_WATCH_GONE, &spent);
+  curator_watches_move (&entry->users, &users, entry);
+  notify_users (entry, &users, CURATOR_WATCH_ABSENT, NULL);
+  notify_spent (&spent, CURATOR_WATCH_GONE, ZNONODE);
+}
+
 static CURATOR_LOCKED void
 on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorWatchEntry *entry = data;
   entry->request = NULL;
-  if (rc == ZOK) {
+  if (entry->is_absent && rc == ZNONODE) {
+    entry_waits (entry);
+  } else if (entry->is_absent && (rc == ZOK || rc == ZNOAUTH)) {
+    entry->is_absent = FALSE;
+    entry->maybe_set = TRUE;
+    curator_watch_entry_arm (entry);
+  } else if (rc == ZOK) {
     entry_armed (entry, reply);
   } else if (rc == ZNOAUTH && entry->key.type == ZWATCHTYPE_DATA && !entry->by_exists) {
     entry->by_exists = TRUE;
@@ -214,8 +264,8 @@ on_armed (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
              && curator_watch_entry_has_users (entry)) {
     entry->state = ENTRY_WANTED;
   } else if (rc == ZNONODE) {
-    /* A failed read sets no watch, but exists does: for the creation of the missing node, which
-     * nobody needs. An earlier watch went with its node. */
+    /* A failed read sets no watch, but exists does: for the creation of the missing node. An earlier
+     * watch went with its node. */
     curator_watch_entry_end (entry, entry->by_exists, CURATOR_WATCH_GONE, rc);
   } else {
     curator_watch_entry_end (entry, entry->maybe_set, CURATOR_WATCH_FAILED, rc);
@@ -231,7 +281,7 @@ send_read (CuratorWatchEntry *entry, CuratorRequestDone done)
 
   if (entry->key.type == ZWATCHTYPE_CHILD)
     entry->request = curator_request_get_children (session, path, TRUE, done, entry);
-  else if (entry->by_exists)
+  else if (entry->by_exists || entry->is_absent)
     entry->request = curator_request_exists (session, path, TRUE, done, entry);
   else
     entry->request = curator_request_get (session, path, TRUE, done, entry);
@@ -253,7 +303,7 @@ static CURATOR_LOCKED void
 on_reread (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
 {
   CuratorWatchEntry *entry = data;
-  if (rc == ZNONODE && !entry->by_exists && entry->state == ENTRY_ARMED) {
+  if (rc == ZNONODE && !entry->by_exists && !entry->is_absent && entry->state == ENTRY_ARMED) {
     /* A server sends the event of a deletion before the reply of a later read. */
     g_autofree char *shown = curator_path_escape (entry->key.path);
     curator_info ("%s is gone, but its watch event never came", shown);
@@ -334,16 +384,43 @@ curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType typ
   if (entry == NULL && (entry = entry_new (session, path, type, need)) == NULL)
     return NULL;
   CuratorWatch *watch = g_new (CuratorWatch, 1);
-  *watch = (CuratorWatch){ .entry = entry, .link.data = watch, .func = func, .data = data };
+  *watch = (CuratorWatch){ .entry = entry, .func = func, .data = data };
   if (entry->state == ENTRY_UNWANTED) {
     entry->maybe_set = TRUE;
     curator_watch_entry_arm (entry);
   }
-  const gboolean is_armed = entry->state == ENTRY_ARMED;
+  const gboolean is_armed = entry->state == ENTRY_ARMED && !entry->is_absent;
   curator_watch_place (watch, is_armed ? &entry->newcomers : &entry->users);
+  if (entry->is_absent)
+    curator_watch_reread (watch);
   if (is_armed && entry->newcomers_timer == NULL)
     entry->newcomers_timer = curator_timer_after (session->client, 0, on_newcomers_due, entry);
   return watch;
+}
+
+CuratorWatch *
+curator_watch_follow (CuratorSession *session, const char *path, CuratorWatchNeed need,
+                      CuratorWatchFunc func, gpointer data)
+{
+  CuratorWatch *watch = curator_watch_add (session, path, ZWATCHTYPE_DATA, need, func, data);
+
+  if (watch != NULL) {
+    watch->follows = TRUE;
+    curator_watch_reread (watch);
+  }
+  return watch;
+}
+
+void
+curator_watch_reread (CuratorWatch *watch)
+{
+  CuratorWatchEntry *entry = watch->entry;
+
+  /* In every other state a read is due or in flight. */
+  if (entry != NULL && entry->state == ENTRY_ARMED && entry->request == NULL) {
+    curator_timer_cancel (entry->session->client, &entry->reread_timer);
+    on_reread_due (entry);
+  }
 }
 
 void
@@ -394,6 +471,7 @@ curator_watch_entry_changed (CuratorWatchEntry *entry)
   GQueue users = G_QUEUE_INIT;
 
   entry->state = ENTRY_WANTED;
+  entry->is_absent = FALSE;
   entry->maybe_set = entry->request != NULL; /* a read that may set it, and is not waited for */
   curator_watches_move (&entry->users, &users, entry);
   curator_watches_move (&entry->newcomers, &users, entry);

@@ -1,7 +1,8 @@
 /* Watches, shared per path, and removed from the server when the last user is released.
  *
  * libzookeeper gets one function and one context for all watches. getData sets a data watch, so
- * that a missing node leaves no watch behind; on NOAUTH exists does, or repeated reads.
+ * that a missing node leaves no watch behind; on NOAUTH exists does, or repeated reads. Exists also
+ * waits for a node that somebody follows.
  */
 #pragma once
 
@@ -13,8 +14,9 @@ typedef enum
    * be read. Comes again after every reread that was answered. */
   CURATOR_WATCH_ARMED,
   CURATOR_WATCH_GONE, /* the node was deleted (ZOK) or is missing (ZNONODE); the watch is spent */
-  CURATOR_WATCH_CHANGED, /* data or children changed; ARMED follows */
-  CURATOR_WATCH_FAILED   /* rc says why; the watch is spent */
+  CURATOR_WATCH_CHANGED, /* made, or data or children changed; ARMED follows */
+  CURATOR_WATCH_FAILED,  /* rc says why; the watch is spent */
+  CURATOR_WATCH_ABSENT   /* instead of GONE for who follows: the watch waits for the node */
 } CuratorWatchEvent;
 
 typedef struct _CuratorWatch CuratorWatch;
@@ -35,6 +37,12 @@ typedef enum
 CuratorWatch *curator_watch_add (CuratorSession *session, const char *path, ZooWatcherType type,
                                  CuratorWatchNeed need, CuratorWatchFunc func,
                                  gpointer data) CURATOR_LOCKED;
+/* The same of data. It goes on when the node is gone: ABSENT, and ARMED when there is one again. */
+CuratorWatch *curator_watch_follow (CuratorSession *session, const char *path,
+                                    CuratorWatchNeed need, CuratorWatchFunc func,
+                                    gpointer data) CURATOR_LOCKED;
+/* ARMED or ABSENT comes again as soon as the server has answered. */
+void curator_watch_reread (CuratorWatch *watch) CURATOR_LOCKED;
 /* Frees the watch; the last release removes it from the server. */
 void curator_watch_release (CuratorWatch *watch) CURATOR_LOCKED;
 /* Instead of a release if the node is about to be deleted: the deletion spends the watch, which

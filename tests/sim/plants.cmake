@@ -104,7 +104,7 @@ curator_plant(
   CHANGE "return curator_lease_time_us ()" "return g_get_real_time ()")
 curator_plant(
   exists_watch PUBLISHED RECIPE mutex FILE session/watches.c EXPECT "hang|residue"
-  CHANGE "else if (entry->by_exists)" "else if (TRUE)"
+  CHANGE "else if (entry->by_exists || entry->is_absent)" "else if (TRUE)"
          "if (rc == ZOK) {\n    entry_armed" "if (rc == ZOK || rc == ZNONODE) {\n    entry_armed")
 curator_plant(
   keep_watch_on_timeout PUBLISHED SCENE test_no_watch_after_timeout FILE lock/front.c EXPECT "watches"
@@ -314,9 +314,18 @@ curator_plant(
   CHANGE "      g_ptr_array_add (acquire->leases, lease)@\n    take_lease (acquire)"
          "      g_ptr_array_add (acquire->leases, lease)@\n    if (acquire->turn != lease && acquire->leases->len < acquire->n) { CuratorLease *turn = steal_turn (acquire)@ curator_lease_end (turn, NULL)@ curator_client_after_unlock (client, unref_lease, turn)@ take_turn (acquire)@ } else take_lease (acquire)")
 curator_plant(
-  shared_count_gives_up SCENE test_count_is_followed_after_a_refusal FILE semaphore/shared_count.c
+  shared_count_gives_up SCENE test_count_is_followed_after_a_refusal FILE session/follow.c
   EXPECT "expectation failed"
-  CHANGE "event == CURATOR_WATCH_FAILED && curator_zk_is_retryable (rc)" "FALSE")
+  CHANGE "watch_again_later (follower)@\n    if (!" "if (!")
+curator_plant(
+  missing_node_is_given_up TEST test_sim_followed.c SCENE test_p41_short_orders FILE session/watches.c EXPECT "test_p41_short_orders"
+  CHANGE "event == CURATOR_WATCH_GONE && watch->follows" "FALSE")
+curator_plant(
+  new_session_asks_the_policy TEST test_sim_waiters.c SCENE test_p42_sessions_that_end FILE lock/attempt_end.c EXPECT "test_p42_sessions_that_end"
+  CHANGE "if (rc == ZSESSIONEXPIRED) {" "if (FALSE) {")
+curator_plant(
+  sleeps_in_a_new_session TEST test_sim_waiters.c SCENE test_p42_sessions_that_end FILE session/retry_loop.c EXPECT "test_p42_sessions_that_end"
+  CHANGE "loop->sleeps && !is_in_new_session (loop)" "loop->sleeps")
 # A retry timer goes on while its attempt waits.
 curator_plant(
   timer_outlives_its_state SCENE test_timer_ends_with_its_state FILE lock/attempt_end.c EXPECT "crash: Aborted"

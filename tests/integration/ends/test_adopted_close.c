@@ -27,7 +27,8 @@ check_usable (Program *program)
   assert_true (program_wait_fired (program, "/mine", LONG_MS));
 }
 
-/* One hold, one wait behind another session, one semaphore's lease and its waiter. */
+/* One hold, one wait behind another session, one semaphore's lease and its waiter, one count that is
+ * followed and one whose node is missing. */
 TEST (test_nothing_stays)
 {
   g_autoptr (GError) error = NULL;
@@ -47,6 +48,13 @@ TEST (test_nothing_stays)
       curator_semaphore_new (client, "/left/leases", 1, &error);
   g_autoptr (CuratorLease) permit = curator_semaphore_acquire (semaphore, LONG_MS, NULL, &error);
   assert_ok (permit != NULL, &error);
+  g_autoptr (CuratorSharedCount) count =
+      curator_shared_count_new (client, "/left/count", 1, &error);
+  assert_ok (curator_shared_count_start (count, LONG_MS, NULL, &error), &error);
+  g_autoptr (CuratorSharedCount) missing =
+      curator_shared_count_new (client, "/left/missing", 1, &error);
+  assert_ok (curator_shared_count_start (missing, LONG_MS, NULL, &error), &error);
+  assert_int_equal (raw_zk_delete (fixture->raw, "/left/missing"), ZOK);
   assert_children (fixture, "/left/waited", 2, LONG_MS);
   /* A longer hold watches its own node. */
   assert_soon (
@@ -68,6 +76,8 @@ TEST (test_nothing_stays)
 
   /* The server keeps our watches on other nodes until they fire. */
   contender_join (holder);
+  assert_int_equal (raw_zk_delete (fixture->raw, "/left/count"), ZOK);
+  assert_int_equal (raw_zk_create (fixture->raw, "/left/missing", "", ZOO_PERSISTENT, NULL), ZOK);
   assert_soon (four_letter_watches_of_session (fixture_server (fixture), program_session (program))
                == 0);
   check_usable (program);

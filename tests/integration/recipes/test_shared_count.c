@@ -257,6 +257,77 @@ PROXY_TEST (test_node_becomes_unreadable)
   assert_int_equal (curator_shared_count_get (count), 3);
 }
 
+static gint32
+version_of (CuratorSharedCount *count)
+{
+  gint32 version = 0;
+  assert_true (curator_shared_count_get_versioned (count, NULL, &version));
+  return version;
+}
+
+static void
+note_lost (CuratorLease *lease, CuratorLeaseState state, gpointer user_data)
+{
+  if (state == CURATOR_LEASE_STATE_LOST)
+    g_atomic_int_inc ((int *) user_data);
+}
+
+/* What docs/monitoring.md advises, with a hold whose holder has to hear of its loss. */
+PROXY_TEST (test_started_again)
+{
+  g_autoptr (GError) error = NULL;
+  int n_lost = 0;
+  g_autoptr (CuratorSharedCount) count = shared_count_of (client, "/count/again", 3);
+  g_autoptr (CuratorLock) lock = mutex_new (client, "/count-holder");
+  g_autoptr (CuratorLease) lease = curator_lock_acquire_lease (lock, LONG_MS, NULL, &error);
+  assert_ok (lease != NULL, &error);
+  curator_lease_add_listener (lease, note_lost, &n_lost, NULL);
+  for (int i = 1; i <= 3; i++) {
+    (void) warnings_taken ();
+    set_count (count, 10 + i);
+    assert_int_equal (raw_zk_delete (fixture->raw, "/count/again"), ZOK);
+    assert_soon (warnings_taken () == 1);
+    assert_int_equal (curator_shared_count_get (count), 10 + i);
+    assert_ok (curator_shared_count_start (count, CURATOR_WAIT_DEFAULT, NULL, &error), &error);
+    assert_value (count, 3);
+  }
+  assert_soon (four_letter_watchers_of (fixture_server (fixture), "/count/again") == 1);
+  fixture_expire (fixture);
+  assert_counter (&n_lost, 1, LONG_MS);
+  curator_client_close (client);
+  assert_int_equal (g_atomic_int_get (&n_lost), 1);
+}
+
+/* By another client. While there is none, the node is waited for, and no longer than the count is
+ * followed. */
+PROXY_TEST (test_made_anew)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (CuratorSharedCount) count = shared_count_of (client, "/count/anew", 3);
+  g_autoptr (CuratorSemaphore) semaphore =
+      curator_semaphore_new_with_shared_count (client, "/count/anew-semaphore", count, &error);
+  const gint32 former = version_of (count);
+
+  assert_ok (semaphore != NULL, &error);
+  for (int life = 0; life < 3; life++) {
+    if (life == 1)
+      proxy_cut (fixture->proxy);
+    assert_int_equal (raw_zk_delete (fixture->raw, "/count/anew"), ZOK);
+    if (life == 2)
+      fixture_expire (fixture);
+    assert_int_equal (raw_zk_create (fixture->raw, "/count/anew", "\1\1\1\1", ZOO_PERSISTENT, NULL),
+                      ZOK);
+    assert_value (count, 0x01010101);
+    assert_false (try_set (count, former, 99));
+    assert_true (try_set (count, version_of (count), 50 + life));
+    assert_int_equal (curator_semaphore_get_max_leases (semaphore), 50 + life);
+  }
+  assert_int_equal (raw_zk_delete (fixture->raw, "/count/anew"), ZOK);
+  assert_soon (four_letter_watchers_of (fixture_server (fixture), "/count/anew") == 1);
+  curator_shared_count_close (count);
+  assert_soon (four_letter_watchers_of (fixture_server (fixture), "/count/anew") == 0);
+}
+
 /* A larger number wakes waiters, even if another client set it; a smaller one revokes no lease. */
 PAIR_TEST (test_p30_resize_while_running)
 {
