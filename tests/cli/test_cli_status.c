@@ -327,7 +327,7 @@ static char *
 meet_a_late_reader (Fixture *fixture)
 {
   char line_feeds[4096];
-  g_autofree char *name = g_strnfill (1000, 'x');
+  g_autofree char *name = g_strnfill (800, 'x');
   g_autoptr (GPtrArray) words = g_ptr_array_new ();
   g_autoptr (GPtrArray) paths = g_ptr_array_new_with_free_func (g_free);
   const char *const first[] = { ZKFLOCK, "-Z", fixture_server (fixture), "--status-fd=3" };
@@ -342,7 +342,7 @@ meet_a_late_reader (Fixture *fixture)
   assert_int_equal (fcntl (ends[1], F_SETFL, 0), 0);
   for (gsize i = 0; i < G_N_ELEMENTS (first); i++)
     g_ptr_array_add (words, (gpointer) first[i]);
-  for (int i = 0; i < 140; i++) {
+  for (int i = 0; i < 187; i++) {
     g_ptr_array_add (paths, g_strdup_printf ("--multi=/late/%d%s", i, name));
     g_ptr_array_add (words, paths->pdata[i]);
   }
