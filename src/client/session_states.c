@@ -150,13 +150,13 @@ curator_session_die (CuratorSession *session, int rc)
   session->state = CURATOR_SESSION_DEAD;
   if (curator_zk_is_auth_failure (rc)) {
     curator_warn ("the server refused the authentication");
-    client->auth_failure = rc;
+    client->refused.auth_failure = rc;
     client->session = NULL;
   } else {
     curator_session_open (client);
   }
   curator_client_set_state (client, CURATOR_CONNECTION_STATE_LOST);
-  if (client->auth_failure != 0)
+  if (client->refused.auth_failure != 0)
     curator_client_cancel_ops (client, rc); /* before their requests fail: it names the servers */
   curator_session_tear_down (session);
   curator_request_settle_all (session, rc);

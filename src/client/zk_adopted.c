@@ -317,7 +317,8 @@ curator_client_set_zhandle (CuratorClient *client, zhandle_t *zh, GError **error
     return CURATOR_REFUSE (error, CURATOR_ERROR_INVALID_ARGUMENT,
                            "the client does not use the program's ZooKeeper handle");
   curator_client_lock (client);
-  const gboolean can_adopt = client->life != CURATOR_LIFE_STOPPED && client->auth_failure == 0;
+  const gboolean can_adopt =
+      client->life != CURATOR_LIFE_STOPPED && client->refused.auth_failure == 0;
   if (client->life == CURATOR_LIFE_STOPPED)
     g_set_error_literal (error, CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is closed");
   else if (!can_adopt)

@@ -65,6 +65,13 @@ typedef struct
   gboolean address_pending; /* a thread looks this host's address up */
 } CuratorOpening;
 
+/* What servers have refused. */
+typedef struct
+{
+  int auth_failure;       /* final: the code for which no further session is opened; or 0 */
+  gboolean no_containers; /* ZUNIMPLEMENTED */
+} CuratorRefusals;
+
 typedef struct
 {
   guint64 counters[CURATOR_N_COUNTERS];
@@ -105,9 +112,7 @@ struct _CuratorClient
   CuratorOpening opening CURATOR_GUARDED;
   CuratorSession *session CURATOR_GUARDED; /* the current one; NULL before start and after close */
   guint sessions_open CURATOR_GUARDED;     /* handles not closed yet, also of dead sessions */
-  int auth_failure
-      CURATOR_GUARDED; /* final: the code for which no further session is opened; or 0 */
-  gboolean no_containers CURATOR_GUARDED;     /* a server answered ZUNIMPLEMENTED */
+  CuratorRefusals refused CURATOR_GUARDED;
   CuratorListeners listeners CURATOR_GUARDED; /* CuratorStateListener */
   CuratorTurns turns CURATOR_GUARDED;         /* callbacks in the program's context */
   GQueue connection_waiters CURATOR_GUARDED;  /* CuratorRetryLoop that waits, or sleeps */

@@ -139,20 +139,20 @@ curator_client_is_running (CuratorClient *client)
 gint64
 curator_client_now_us (CuratorClient *client)
 {
-  return client->ops->monotonic_us (client->ops);
+  return client->ops->clocks.monotonic_us (client->ops);
 }
 
 gint64
 curator_client_boottime_us (CuratorClient *client)
 {
-  return client->ops->boottime_us (client->ops);
+  return client->ops->clocks.boottime_us (client->ops);
 }
 
 gint64
 curator_locked_now_us (CuratorClient *client)
 {
   if (client->unlock.now_us == 0)
-    client->unlock.now_us = client->ops->monotonic_us (client->ops);
+    client->unlock.now_us = client->ops->clocks.monotonic_us (client->ops);
   return client->unlock.now_us;
 }
 
@@ -166,7 +166,7 @@ curator_locked_boottime_us (CuratorClient *client)
 gint64
 curator_locked_reread_us (CuratorClient *client)
 {
-  return client->unlock.boottime_us = client->ops->boottime_us (client->ops);
+  return client->unlock.boottime_us = client->ops->clocks.boottime_us (client->ops);
 }
 
 void

@@ -101,8 +101,9 @@ curator_op_begin (CuratorOp *op)
   GError *error = NULL;
   if (!curator_client_is_running (client))
     error = g_error_new_literal (CURATOR_ERROR, CURATOR_ERROR_CLOSED, "the client is not running");
-  else if (client->auth_failure != 0)
-    error = curator_error_from_zk (client->auth_failure, "connecting to", client->connect_string);
+  else if (client->refused.auth_failure != 0)
+    error = curator_error_from_zk (client->refused.auth_failure, "connecting to",
+                                   client->connect_string);
   if (error != NULL)
     curator_op_finish (op, NULL, error);
   else

@@ -60,7 +60,7 @@ always_due_us (CuratorTimers *timers, CuratorClient *client, const CuratorTimer 
 {
   const gint64 due_us = curator_timers_due_us (client, CURATOR_CLOCK_ALWAYS, first->when_us);
   CuratorZkOps *ops = client->ops;
-  const gint64 stepped_us = ops->stepped_us != NULL ? ops->stepped_us (ops) : 0;
+  const gint64 stepped_us = ops->clocks.stepped_us != NULL ? ops->clocks.stepped_us (ops) : 0;
   if (stepped_us <= timers->stepped_us)
     return due_us;
   timers->stepped_us = stepped_us;

@@ -1,4 +1,4 @@
-/* The callbacks of a client that wait for the program's GMainContext.
+/* Callbacks in the program's own GMainContext.
  *
  * Curator has no counterpart: its executors have threads of their own. Threads: whichever owns the
  * context runs them, so that only one at a time does; any queues them. Guarded by the client's

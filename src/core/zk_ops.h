@@ -62,6 +62,15 @@ typedef enum
   CURATOR_N_STAGES
 } CuratorStage;
 
+typedef struct
+{
+  gint64 (*monotonic_us) (CuratorZkOps *ops); /* for waits and timeouts */
+  /* For leases: goes on while the machine sleeps, and catches up where it can be seen that a
+   * machine was paused with its clocks; see base/lease_time.h. */
+  gint64 (*boottime_us) (CuratorZkOps *ops);
+  gint64 (*stepped_us) (CuratorZkOps *ops); /* when it had to, or 0; NULL: it never has to */
+} CuratorZkClocks;
+
 struct _CuratorZkOps
 {
   /* hosts: "address:port,…", numeric. NULL with errno set on failure, EAGAIN if the system has no
@@ -131,11 +140,7 @@ struct _CuratorZkOps
   void (*forget_watches) (CuratorZkOps *ops, CuratorZkHandle *handle, const char *path,
                           ZooWatcherType type);
 
-  gint64 (*monotonic_us) (CuratorZkOps *ops); /* for waits and timeouts */
-  /* For leases: goes on while the machine sleeps, and catches up where it can be seen that a
-   * machine was paused with its clocks; see base/lease_time.h. */
-  gint64 (*boottime_us) (CuratorZkOps *ops);
-  gint64 (*stepped_us) (CuratorZkOps *ops); /* when it had to, or 0; NULL: it never has to */
+  CuratorZkClocks clocks;
 
   /* For unique names: differs between processes, also across a fork(). */
   void (*random) (CuratorZkOps *ops, guint8 *bytes, gsize length);

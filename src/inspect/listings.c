@@ -90,7 +90,7 @@ on_sweep_due (gpointer data)
 {
   Listings *listings = data;
   CuratorClient *client = listings->client;
-  const gint64 before_us = client->ops->monotonic_us (client->ops) - IDLE_US;
+  const gint64 before_us = client->ops->clocks.monotonic_us (client->ops) - IDLE_US;
   GHashTableIter iter;
   gpointer listing;
 
@@ -124,7 +124,7 @@ curator_listing_dup (CuratorClient *client, const char *path)
 
   if (listing == NULL || listing->children == NULL)
     return NULL;
-  listing->used_us = client->ops->monotonic_us (client->ops);
+  listing->used_us = client->ops->clocks.monotonic_us (client->ops);
   return g_ptr_array_ref (listing->children);
 }
 
@@ -140,7 +140,7 @@ curator_listing_begin (CuratorClient *client, const char *path)
     listing = g_new0 (Listing, 1);
     g_hash_table_insert (listings->by_path, g_strdup (path), listing);
   }
-  listing->used_us = client->ops->monotonic_us (client->ops);
+  listing->used_us = client->ops->clocks.monotonic_us (client->ops);
   listing->is_current = listing->watch != NULL;
 }
 

@@ -52,8 +52,8 @@ on_answered (int rc, const CuratorZkReply *reply, gint64 sent_us, gpointer data)
       rc == ZNONODE ? g_strrstr_len (parents->path, (gssize) parents->length, "/") : NULL;
 
   parents->request = NULL;
-  if (rc == ZUNIMPLEMENTED && !client->no_containers) {
-    client->no_containers = TRUE;
+  if (rc == ZUNIMPLEMENTED && !client->refused.no_containers) {
+    client->refused.no_containers = TRUE;
   } else if (up != NULL && up != parents->path
              && (gsize) (up - parents->path) > chroot_length (client)) {
     parents->length = (gsize) (up - parents->path);
@@ -78,7 +78,7 @@ request_level (CuratorParents *parents)
       parents->length <= chroot_length (client)
           ? curator_request_exists (parents->session, level, FALSE, on_answered, parents)
           : curator_request_create (parents->session, level, NULL,
-                                    client->no_containers ? 0 : ZOO_CONTAINER, on_answered,
+                                    client->refused.no_containers ? 0 : ZOO_CONTAINER, on_answered,
                                     parents);
 }
 

@@ -64,8 +64,8 @@ outage_error (CuratorClient *client, const char *what, const char *path)
   g_autofree char *shown = curator_path_escape (path);
   gboolean known;
 
-  if (client->auth_failure != 0)
-    return curator_error_from_zk (client->auth_failure, what, path);
+  if (client->refused.auth_failure != 0)
+    return curator_error_from_zk (client->refused.auth_failure, what, path);
   g_autoptr (GError) cause = cause_of (client, &known);
   g_autofree char *since =
       ms != 0 ? g_strdup_printf (" for %" G_GINT64_FORMAT " ms", ms) : g_strdup ("");
@@ -145,7 +145,7 @@ curator_client_dup_connection_error (CuratorClient *client)
   if (!curator_client_check_usable (client, &error))
     return error;
   curator_client_lock (client);
-  if (client->auth_failure != 0 || !curator_client_is_connected (client))
+  if (client->refused.auth_failure != 0 || !curator_client_is_connected (client))
     error = outage_error (client, "connecting to", client->connect_string);
   curator_client_unlock (client);
   return error;
@@ -206,7 +206,7 @@ static void
 poll_later (CuratorClient *client)
 {
   if (client->errors->timer == NULL && curator_connection_error_has_listeners (client)
-      && curator_client_is_running (client) && client->auth_failure == 0
+      && curator_client_is_running (client) && client->refused.auth_failure == 0
       && !curator_client_is_connected (client))
     client->errors->timer = curator_timer_after (client, POLL_US, on_poll, client);
 }
@@ -237,7 +237,7 @@ curator_connection_error_warn (CuratorClient *client)
   const gint64 now_us = curator_client_now_us (client);
   gboolean known;
 
-  if (client->ops->is_shared || client->auth_failure != 0
+  if (client->ops->is_shared || client->refused.auth_failure != 0
       || (client->errors->warned_us != 0 && now_us - client->errors->warned_us < WARN_AGAIN_US))
     return;
   client->errors->warned_us = now_us;

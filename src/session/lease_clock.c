@@ -53,8 +53,8 @@ static CURATOR_LOCKED void
 note_step (CuratorSession *session)
 {
   CuratorZkOps *ops = session->client->ops;
-  if (ops->stepped_us != NULL)
-    curator_lease_note_step (&session->clock.evidence, ops->stepped_us (ops));
+  if (ops->clocks.stepped_us != NULL)
+    curator_lease_note_step (&session->clock.evidence, ops->clocks.stepped_us (ops));
 }
 
 gboolean

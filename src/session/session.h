@@ -91,12 +91,12 @@ typedef struct
 {
   CuratorTimer *idle_timer;
   CuratorTimer *timer;
-  gint64 due_us;           /* of timer */
-  gint64 sent_us;          /* the newest heartbeat */
-  gint64 far_due_us;       /* the next check of far nodes */
-  CuratorRequest *request; /* the check in flight */
-  GPtrArray *stakes;       /* what it checks; NULL where a stake was removed */
-  gboolean was_late;       /* the newest answer to one, so that it proved nothing */
+  gint64 due_us;               /* of timer */
+  gint64 sent_us;              /* the newest heartbeat */
+  gint64 far_due_us;           /* the next check of far nodes */
+  CuratorRequest *request;     /* the check in flight */
+  GPtrArray *stakes;           /* what it checks; NULL where a stake was removed */
+  gboolean was_late;           /* the newest answer to one, so that it proved nothing */
   CuratorTimer *silence_timer; /* how long the request may be unanswered */
   gint64 silence_us;           /* the least for which nothing has come then */
   gboolean is_told;            /* that a hold may be lost with its server */

@@ -136,9 +136,10 @@ play_round (CuratorLease *lease, GRand *rand)
 static int
 open_session (void **state)
 {
-  static CuratorZkOps ops = {
-    .boottime_us = time_us, .monotonic_us = time_us, .random = random_bytes, .wake = wake
-  };
+  static CuratorZkOps ops = { .clocks.boottime_us = time_us,
+                              .clocks.monotonic_us = time_us,
+                              .random = random_bytes,
+                              .wake = wake };
   CuratorClient *client = curator_client_new_with_ops ("127.0.0.1:1", NULL, &ops);
 
   curator_client_lock (client);
