@@ -12,13 +12,13 @@
  * the connection and of leases, one at a time. The second runs all other callbacks (results of
  * _then calls, revocation, shared counts, trace), one at a time. A callback that blocks delays
  * only the callbacks of its own thread. It never delays the detection of a loss. No callback runs
- * inside the call that requested it, whatever the system lacks, and none while the library holds a
- * lock: a callback may call any function and drop the last reference. A GDestroyNotify runs where a
- * callback may run, or inside a call of the program's.
+ * inside the call that requested it, and none while the library holds a lock: a callback may call
+ * any function and drop the last reference. A GDestroyNotify runs where a callback may run, or
+ * inside a call of the program's.
  *
  * After fork() the child must not use its parent's client: calls fail with FORKED, _then calls
- * report it to their callback on a thread of the child, getters return FALSE, 0 or NULL, every hold
- * is LOST, and unref is allowed. The child sends nothing and waits for nothing. exec() is safe.
+ * report it to their callback at once, getters return FALSE, 0 or NULL, every hold is LOST, and
+ * unref is allowed. The child sends nothing and waits for nothing. exec() is safe.
  */
 #ifndef CURATOR_CLIENT_H
 #define CURATOR_CLIENT_H
@@ -312,9 +312,7 @@ void curator_client_remove_connection_error_listener (CuratorClient *client, gui
  *  session is closed and no callback runs any more: within 6 s while the callbacks return, and
  *  after 10 s at most, with a warning in the log; then a callback may still be running. A callback
  *  may close clients: that waits for no other callback, and for its own client only if that is on a
- *  handle of the program's, which is free afterwards. Callbacks that wait in the callback context
- *  run before it returns: in this call, if its thread owns the context or nobody does, else where
- *  the context is iterated. Mirrors CuratorFramework.close. */
+ *  handle of the program's, which is free afterwards. Mirrors CuratorFramework.close. */
 CURATOR_API
 void curator_client_close (CuratorClient *client);
 
