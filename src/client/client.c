@@ -4,10 +4,9 @@
  */
 #include "core/client-record.h"
 
-#include "base/cond_init.h"
 #include "base/fork_gate.h"
-#include "base/spare_thread.h"
 #include "base/tag.h"
+#include "base/thread_start.h"
 #include "base/threads.h"
 #include "channel/channel_error.h"
 #include "client/host_address.h"
@@ -15,6 +14,7 @@
 #include "client/session_states.h"
 #include "client/settings.h"
 #include "core/async.h"
+#include "core/cond_init.h"
 #include "core/dispatch.h"
 #include "core/monitor.h"
 #include "core/op.h"
@@ -36,7 +36,7 @@ free_now (void *data)
   curator_deletions_free (client->deletions);
   g_clear_pointer (&client->known, g_ptr_array_unref);
   curator_attached_free (client->attached);
-  curator_dispatch_free (client);
+  curator_dispatch_free (client->dispatch);
   curator_gate_leave ();
   if (client->ops->free != NULL)
     client->ops->free (client->ops);
@@ -57,9 +57,8 @@ free_client (CuratorClient *client)
                                  || curator_listeners_count (&client->listeners) > 0
                                  || curator_connection_error_has_listeners (client);
 
-  if (curator_thread_role ().is_ours && client->ops->threads && has_user_data)
-    curator_spare_start ("curator-calls", free_now, client);
-  else
+  if (!curator_thread_role ().is_ours || !client->ops->threads || !has_user_data
+      || curator_thread_start_detached ("curator-calls", free_now, client) != 0)
     free_now (client);
 }
 
@@ -79,7 +78,7 @@ curator_client_new_with_ops (const char *connect_string, CuratorRetryPolicy *ret
   client->ops = ops;
   client->free = free_client;
   curator_settings_init (client, connect_string, retry_policy);
-  client->dispatch = curator_dispatch_new (client);
+  client->dispatch = curator_dispatch_new ();
   client->deletions = curator_deletions_new ();
   curator_connection_error_init (client);
   client->state = CURATOR_CONNECTION_STATE_SUSPENDED;

@@ -1,17 +1,15 @@
 /* The common part of the calls that do not wait. Mirrors BackgroundCallback.
  *
  * Threads: an operation may end on any. The user's callback runs on the callback lane; in a child
- * of fork() on a thread of its own. Nothing is shared but the atomic count of pending parts.
+ * of fork() it runs at once. The cancellable's handler is disconnected there, because an operation
+ * may end inside that handler. Nothing is shared but the atomic count of pending parts.
  */
 #include "core/async.h"
 
 #include "base/fork_gate.h"
-#include "base/spare_thread.h"
+#include "base/thread_start.h"
 #include "core/client-record.h"
 #include "core/monitor.h"
-
-#define SPARE_TRIES    100
-#define SPARE_PAUSE_US (10 * 1000)
 
 struct _CuratorAsync
 {
@@ -22,6 +20,7 @@ struct _CuratorAsync
   GCallback callback;
   gpointer user_data;
   GCancellable *cancellable;
+  gulong handler;
   gint pending; /* atomic: 2 until the operation, or the call that started it, has ended */
   gpointer result;
   GError *error;
@@ -49,6 +48,10 @@ static void
 deliver (gpointer data)
 {
   CuratorAsync *async = data;
+  curator_gate_enter ();
+  if (async->handler != 0)
+    g_cancellable_disconnect (async->cancellable, async->handler);
+  curator_gate_leave ();
   async->deliver (async->callback, async->owner, g_steal_pointer (&async->result), async->error,
                   async->user_data);
 }
@@ -100,17 +103,6 @@ curator_async_done (CuratorOp *op, gpointer result, const GError *error, gpointe
   finish_part (async);
 }
 
-/* Where no thread could be had, not even the one that would try again: for a while, this one does. */
-static CURATOR_UNLOCKED void
-await_spare (void)
-{
-  CURATOR_INSIDE_GATE;
-  const guint depth = curator_gate_suspend ();
-  for (int i = 0; i < SPARE_TRIES && !curator_spare_is_there (); i++)
-    g_usleep (SPARE_PAUSE_US);
-  curator_gate_resume (depth);
-}
-
 void
 curator_async_end (CuratorAsync *async, GError *error)
 {
@@ -119,10 +111,10 @@ curator_async_end (CuratorAsync *async, GError *error)
   if (async->client != NULL && curator_client_check_forked (async->client, NULL)) {
     async->pending = 1;
     finish_part (async);
-  } else {
-    curator_spare_start ("curator-calls", deliver_here, async);
+  } else if (async->client != NULL
+             || curator_thread_start_detached ("curator-calls", deliver_here, async) != 0) {
+    deliver_here (async);
   }
-  await_spare ();
 }
 
 void
@@ -134,7 +126,7 @@ curator_async_started (CuratorAsync *async, CuratorOp *op, GCancellable *cancell
   }
   if (cancellable != NULL) {
     async->cancellable = g_object_ref (cancellable);
-    curator_op_connect (op, cancellable);
+    async->handler = curator_op_connect (op, cancellable);
   }
   curator_op_unref (op);
   finish_part (async);

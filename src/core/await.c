@@ -10,9 +10,9 @@
  */
 #include "core/await.h"
 
-#include "base/cond_init.h"
 #include "base/fork_gate.h"
 #include "core/client-record.h"
+#include "core/cond_init.h"
 
 struct _CuratorSeat
 {
@@ -86,9 +86,8 @@ curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable,
   /* The await lies on this thread's stack, so it must not be cancelled before the operation
    * ends. */
   CURATOR_INSIDE_GATE;
+  const gulong handler = cancellable != NULL ? curator_op_connect (op, cancellable) : 0;
   CuratorSeat *seat = await->seat;
-  if (cancellable != NULL)
-    curator_op_connect (op, cancellable);
 
   const guint depth = curator_gate_suspend ();
   pthread_mutex_lock (&seat->mutex);
@@ -96,6 +95,8 @@ curator_await_op (CuratorAwait *await, CuratorOp *op, GCancellable *cancellable,
     await->ops->wait (await->ops, &seat->cond, &seat->mutex);
   pthread_mutex_unlock (&seat->mutex);
   curator_gate_resume (depth);
+  if (handler != 0)
+    g_cancellable_disconnect (cancellable, handler);
   curator_op_unref (op);
   if (await->error != NULL) {
     g_propagate_error (error, await->error);

@@ -11,7 +11,6 @@
 #include "core/dispatch.h"
 #include "core/listeners.h"
 #include "core/settings-record.h"
-#include "core/turns.h"
 #include "core/zk_ops.h"
 #include "curator/curator.h"
 
@@ -114,7 +113,6 @@ struct _CuratorClient
   guint sessions_open CURATOR_GUARDED;     /* handles not closed yet, also of dead sessions */
   CuratorRefusals refused CURATOR_GUARDED;
   CuratorListeners listeners CURATOR_GUARDED; /* CuratorStateListener */
-  CuratorTurns turns CURATOR_GUARDED;         /* callbacks in the program's context */
   GQueue connection_waiters CURATOR_GUARDED;  /* CuratorRetryLoop that waits, or sleeps */
   GQueue ops_running CURATOR_GUARDED;         /* CuratorOp, to be cancelled by close */
   CuratorConnectionErrors *errors;            /* known to connection_error.c */

@@ -9,19 +9,17 @@
 #include "core/dispatch.h"
 
 #include "base/alarm.h"
-#include "base/cond_init.h"
 #include "base/fork_gate.h"
 #include "base/guards.h"
-#include "base/spare_thread.h"
 #include "base/thread_start.h"
 #include "base/threads.h"
 #include "channel/channel_error.h"
 #include "core/client-record.h"
+#include "core/cond_init.h"
 #include "core/log.h"
 #include "core/monitor.h"
 #include "core/task.h"
 #include "core/timers.h"
-#include "core/turns.h"
 
 #include <errno.h>
 #include <time.h>
@@ -39,20 +37,20 @@ struct _CuratorDispatch
   gint64 asleep_until_us CURATOR_GUARDED; /* the timer thread, monotonic; 0 while it is awake */
   GQueue jobs[CURATOR_N_LANES] CURATOR_GUARDED; /* CuratorTask; the timer thread has none */
   pthread_cond_t work_added[CURATOR_N_LANES];
-  gboolean running[CURATOR_N_LANES] CURATOR_GUARDED; /* or about to, once there is a thread */
+  gboolean running[CURATOR_N_LANES] CURATOR_GUARDED;
   CuratorExpected expected[CURATOR_N_LANES] CURATOR_GUARDED;
+  CuratorTimer *shortage_timer CURATOR_GUARDED; /* while a lane has work and no thread */
   gboolean stopping CURATOR_GUARDED;
   guint n_lanes CURATOR_GUARDED;         /* whose threads have not ended */
   CuratorAfter *waiting CURATOR_GUARDED; /* for the end of all of them */
 };
 
-#define SHORTAGE_US (10 * 1000) /* between two looks, where no descriptor can be had */
-#define TURNS_US    (20 * 1000) /* between two looks whether another thread has left the context */
+#define SHORTAGE_US (10 * 1000) /* between two looks, where no descriptor or thread can be had */
 /* How long close() waits for the server and for callbacks: longer than a handle needs to close. */
 #define CLOSE_PATIENCE_US (10 * G_USEC_PER_SEC)
 
 CuratorDispatch *
-curator_dispatch_new (CuratorClient *client)
+curator_dispatch_new (void)
 {
   CuratorDispatch *dispatch = g_new0 (CuratorDispatch, 1);
   for (int clock = 0; clock < CURATOR_N_CLOCKS; clock++)
@@ -62,15 +60,12 @@ curator_dispatch_new (CuratorClient *client)
     g_queue_init (&dispatch->jobs[lane]);
     curator_cond_init (&dispatch->work_added[lane], TRUE);
   }
-  if (client->ops->threads)
-    curator_spare_hold ();
   return dispatch;
 }
 
 void
-curator_dispatch_free (CuratorClient *client)
+curator_dispatch_free (CuratorDispatch *dispatch)
 {
-  CuratorDispatch *dispatch = client->dispatch;
   for (int lane = 0; lane < CURATOR_N_LANES; lane++) {
     while (!g_queue_is_empty (&dispatch->jobs[lane]))
       g_free (g_queue_pop_head (&dispatch->jobs[lane]));
@@ -80,9 +75,6 @@ curator_dispatch_free (CuratorClient *client)
     g_sequence_free (dispatch->timers.queues[clock]);
   curator_alarm_close (&dispatch->alarm);
   g_free (dispatch);
-  /* The child of a fork has none of our threads. */
-  if (client->ops->threads && curator_client_check_forked (client, NULL))
-    curator_spare_drop ();
 }
 
 CuratorTimer *
@@ -118,57 +110,39 @@ curator_timer_cancel (CuratorClient *client, CuratorTimer **timer)
   }
 }
 
+static gboolean start_lane (CuratorClient *client, CuratorLane lane, GError **error) CURATOR_LOCKED;
+
 static gboolean
 is_ours (CuratorLane lane)
 {
   return lane == CURATOR_LANE_TIMERS || lane == CURATOR_LANE_SESSION;
 }
 
-static void *run_lane (void *start) CURATOR_UNLOCKED;
-
-/* 0, or the error of pthread_create. */
-static CURATOR_LOCKED int
-start_lane (CuratorClient *client, CuratorLane lane, gboolean may_come_later)
-{
-  static const char *const names[CURATOR_N_LANES] = { [CURATOR_LANE_TIMERS] = "curator-timers",
-                                                      [CURATOR_LANE_CALLS] = "curator-calls",
-                                                      [CURATOR_LANE_SESSION] = "curator-session",
-                                                      [CURATOR_LANE_STATES] = "curator-states",
-                                                      [CURATOR_LANE_QUESTIONS] = "curator-asks" };
-  LaneStart *start = g_new (LaneStart, 1);
-  int failed = 0;
-
-  *start = (LaneStart){ client, lane };
-  if (!may_come_later)
-    failed = curator_thread_start_detached (names[lane], run_lane, start);
-  else if (!curator_spare_start (names[lane], run_lane, start))
-    curator_warn ("cannot start a thread: a callback is delayed");
-  if (failed != 0) {
-    g_free (start);
-    return failed;
-  }
-  curator_client_memory_ref (client);
-  client->dispatch->n_lanes++;
-  client->dispatch->running[lane] = TRUE;
-  return 0;
-}
-
 /* With a GMainContext of the user's only cancellations need a thread. */
-static CURATOR_LOCKED int
-start_expected (CuratorClient *client, gboolean may_come_later)
+static CURATOR_LOCKED gboolean
+start_expected (CuratorClient *client, GError **error)
 {
   CuratorDispatch *dispatch = client->dispatch;
   const CuratorExpected least = client->settings.callback_context == NULL
                                     ? CURATOR_EXPECTED_CALLBACKS
                                     : CURATOR_EXPECTED_CANCEL;
-  int failed = 0;
-
-  for (int lane = 0; lane < CURATOR_N_LANES && failed == 0; lane++) {
+  for (int lane = 0; lane < CURATOR_N_LANES; lane++) {
     const gboolean is_expected = is_ours (lane) || dispatch->expected[lane] >= least;
-    if (is_expected && !dispatch->running[lane])
-      failed = start_lane (client, lane, may_come_later);
+    if ((is_expected || !g_queue_is_empty (&dispatch->jobs[lane])) && !dispatch->running[lane]
+        && !start_lane (client, lane, error))
+      return FALSE;
   }
-  return failed;
+  return TRUE;
+}
+
+/* Runs on the timer thread: a thread could not be had when its work came. */
+static CURATOR_LOCKED void
+start_missing (gpointer data)
+{
+  CuratorClient *client = data;
+  const gboolean done = start_expected (client, NULL);
+  client->dispatch->shortage_timer =
+      done ? NULL : curator_timer_after (client, SHORTAGE_US, start_missing, client);
 }
 
 static CURATOR_LOCKED void
@@ -178,8 +152,11 @@ push_job (CuratorClient *client, CuratorLane lane, CuratorWork func, gpointer da
   CuratorDispatch *dispatch = client->dispatch;
   g_queue_push_tail (&dispatch->jobs[lane], curator_task_new (func, data, destroy));
   /* A client that is not started yet, or is closed, still owes callbacks. */
-  if (client->ops->threads && !dispatch->running[lane])
-    start_lane (client, lane, TRUE);
+  if (client->ops->threads && !dispatch->running[lane] && !start_lane (client, lane, NULL)
+      && dispatch->shortage_timer == NULL) {
+    curator_warn ("cannot start a thread: a callback is delayed");
+    dispatch->shortage_timer = curator_timer_after (client, SHORTAGE_US, start_missing, client);
+  }
   pthread_cond_signal (&dispatch->work_added[lane]);
 }
 
@@ -192,7 +169,12 @@ curator_dispatch_push (CuratorClient *client, CuratorLane lane, CuratorWork func
     push_job (client, lane, func, data, destroy);
     return;
   }
-  curator_turns_push (client, curator_task_new (func, data, destroy));
+  CuratorTask *job = curator_task_new (func, data, destroy);
+  GSource *source = g_idle_source_new ();
+  g_source_set_priority (source, G_PRIORITY_DEFAULT);
+  g_source_set_callback (source, curator_task_run, job, curator_task_free);
+  g_source_attach (source, client->settings.callback_context);
+  g_source_unref (source);
 }
 
 static void
@@ -290,7 +272,7 @@ static CURATOR_LOCKED gboolean
 may_end (CuratorClient *client, CuratorLane lane)
 {
   CuratorDispatch *dispatch = client->dispatch;
-  return dispatch->stopping && client->sessions_open == 0
+  return dispatch->stopping && (lane == CURATOR_LANE_SESSION || client->sessions_open == 0)
          && (lane != CURATOR_LANE_TIMERS || dispatch->waiting == NULL || dispatch->n_lanes <= 1)
          && curator_dispatch_ready_at (client, lane) > curator_locked_now_us (client);
 }
@@ -339,7 +321,7 @@ lane_ended (void *data)
   curator_client_lock (client);
   client->dispatch->running[start->lane] = FALSE;
   if (!may_end (client, start->lane))
-    start_lane (client, start->lane, TRUE);
+    start_lane (client, start->lane, NULL);
   client->dispatch->n_lanes--;
   one_has_ended (client);
   curator_alarm_wake (&client->dispatch->alarm);
@@ -348,7 +330,7 @@ lane_ended (void *data)
   g_free (data);
 }
 
-static void *
+static CURATOR_UNLOCKED void *
 run_lane (void *data)
 {
   const LaneStart *start = data;
@@ -375,27 +357,46 @@ run_lane (void *data)
   return NULL;
 }
 
+static gboolean
+start_lane (CuratorClient *client, CuratorLane lane, GError **error)
+{
+  static const char *const names[CURATOR_N_LANES] = { [CURATOR_LANE_TIMERS] = "curator-timers",
+                                                      [CURATOR_LANE_CALLS] = "curator-calls",
+                                                      [CURATOR_LANE_SESSION] = "curator-session",
+                                                      [CURATOR_LANE_STATES] = "curator-states",
+                                                      [CURATOR_LANE_QUESTIONS] = "curator-asks" };
+  LaneStart *start = g_new (LaneStart, 1);
+
+  *start = (LaneStart){ client, lane };
+  curator_client_memory_ref (client);
+  const int failed = curator_thread_start_detached (names[lane], run_lane, start);
+  if (failed != 0) {
+    curator_client_memory_unref (client);
+    g_free (start);
+    g_autofree char *why = curator_shortage_describe (failed);
+    return CURATOR_REFUSE (error, CURATOR_ERROR_RESOURCES,
+                           "cannot start a thread of the client: %s", why);
+  }
+  client->dispatch->n_lanes++;
+  client->dispatch->running[lane] = TRUE;
+  return TRUE;
+}
+
 void
 curator_dispatch_expect (CuratorClient *client, CuratorLane lane, CuratorExpected what)
 {
   client->dispatch->expected[lane] = MAX (client->dispatch->expected[lane], what);
   if (client->dispatch->running[CURATOR_LANE_TIMERS])
-    start_expected (client, TRUE);
+    start_expected (client, NULL);
 }
 
 gboolean
 curator_dispatch_start (CuratorClient *client, GError **error)
 {
-  if (!client->ops->threads)
-    return TRUE;
-  client->dispatch->stopping = FALSE;
-  const int failed = curator_spare_is_there () ? start_expected (client, FALSE) : EAGAIN;
-  if (failed == 0)
+  if (!client->ops->threads || start_expected (client, error))
     return TRUE;
   curator_dispatch_stop (client);
-  g_autofree char *why = curator_shortage_describe (failed);
-  return CURATOR_REFUSE (error, CURATOR_ERROR_RESOURCES, "cannot start a thread of the client: %s",
-                         why);
+  return FALSE;
 }
 
 void
@@ -419,42 +420,29 @@ warn_of_patience (const CuratorClient *client)
  * The end of a session waits for no callback either; a program may close its own handle next, also
  * where it has closed the client in one. */
 static CURATOR_LOCKED gboolean
-must_wait (CuratorClient *client)
+must_wait (const CuratorClient *client)
 {
   const CuratorClient *served = curator_thread_role ().client;
   return (client->sessions_open > 0 && (served != client || client->ops->is_shared))
-         || ((client->dispatch->n_lanes > 0 || curator_turns_left (client)) && served == NULL);
-}
-
-/* Another thread may leave the context without a word. */
-static CURATOR_LOCKED void
-wait_for_end (CuratorClient *client, gint64 until_us)
-{
-  const gint64 next_us =
-      curator_turns_left (client) ? curator_client_now_us (client) + TURNS_US : until_us;
-  const gint64 wake_us = MIN (next_us, until_us);
-  const struct timespec until = { wake_us / G_USEC_PER_SEC, wake_us % G_USEC_PER_SEC * 1000 };
-
-  curator_locked_forget_clocks (client);
-  if (client->ops->threads)
-    curator_gate_cond_wait (&client->ended, &client->mutex, &until);
-  else
-    client->ops->wait (client->ops, &client->ended, &client->mutex);
+         || (client->dispatch->n_lanes > 0 && served == NULL);
 }
 
 void
 curator_dispatch_join (CuratorClient *client)
 {
   const gint64 until_us = curator_client_now_us (client) + CLOSE_PATIENCE_US;
+  const struct timespec until = { until_us / G_USEC_PER_SEC, until_us % G_USEC_PER_SEC * 1000 };
+  gboolean in_time = TRUE;
 
-  while (must_wait (client)) {
-    if (client->ops->threads && curator_client_now_us (client) >= until_us) {
-      warn_of_patience (client);
-      return;
-    }
-    if (!curator_turns_run (client))
-      wait_for_end (client, until_us);
+  while (in_time && must_wait (client)) {
+    curator_locked_forget_clocks (client);
+    if (client->ops->threads)
+      in_time = curator_gate_cond_wait (&client->ended, &client->mutex, &until) != ETIMEDOUT;
+    else
+      client->ops->wait (client->ops, &client->ended, &client->mutex);
   }
+  if (!in_time)
+    warn_of_patience (client);
 }
 
 /* Runs on the timer thread. */
@@ -481,6 +469,6 @@ curator_dispatch_end_then (CuratorClient *client, CuratorWork func, gpointer dat
   *after = (CuratorAfter){ dispatch->waiting, func, data };
   dispatch->waiting = after;
   if (client->ops->threads && !dispatch->running[CURATOR_LANE_TIMERS])
-    start_lane (client, CURATOR_LANE_TIMERS, TRUE);
+    start_lane (client, CURATOR_LANE_TIMERS, NULL);
   curator_timer_after (client, CLOSE_PATIENCE_US, on_patience_over, client);
 }

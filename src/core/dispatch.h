@@ -79,8 +79,8 @@ void curator_dispatch_cancel (CuratorClient *client, GCancellable *cancellable) 
 gint64 curator_dispatch_ready_at (CuratorClient *client, CuratorLane lane) CURATOR_LOCKED;
 gboolean curator_dispatch_step (CuratorClient *client, CuratorLane lane) CURATOR_UNLOCKED;
 
-CuratorDispatch *curator_dispatch_new (CuratorClient *client) CURATOR_LOCKED;
-void curator_dispatch_free (CuratorClient *client) CURATOR_LOCKED;
+CuratorDispatch *curator_dispatch_new (void) CURATOR_LOCKED;
+void curator_dispatch_free (CuratorDispatch *dispatch) CURATOR_LOCKED;
 /* Starts the threads, if ops->threads. */
 gboolean curator_dispatch_start (CuratorClient *client, GError **error) CURATOR_LOCKED;
 /* The lanes finish their work and end. */

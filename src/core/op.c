@@ -1,7 +1,6 @@
 /* Asynchronous operations with a deadline, which may be cancelled.
  *
- * Mirrors nothing: Curator's calls block in place. Threads: any; guarded by the client's mutex,
- * inside which the one of the cancellables may be locked.
+ * Mirrors nothing: Curator's calls block in place. Threads: any; guarded by the client's mutex.
  */
 #include "core/op.h"
 
@@ -13,13 +12,6 @@
 
 #include <gio/gio.h>
 #include <string.h>
-
-/* GCancellable: a GQueue of the operations that it cancels. GLib waits for a cancellable's handlers
- * before it disconnects one, and calls them in the order in which they were connected. One of the
- * program's may wait for the call that it cancels, so these are cancelled before. */
-static GHashTable *cancellables;
-static pthread_mutex_t cancellables_mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t cancellables_once = PTHREAD_ONCE_INIT;
 
 gpointer
 curator_op_alloc (gsize size, const CuratorOpClass *klass, CuratorClient *client,
@@ -132,8 +124,6 @@ curator_op_stop_deadline (CuratorOp *op)
   curator_timer_cancel (op->client, &op->deadline_timer);
 }
 
-static void leave_cancellable (CuratorOp *op) CURATOR_LOCKED;
-
 void
 curator_op_finish (CuratorOp *op, gpointer result, GError *error)
 {
@@ -143,16 +133,8 @@ curator_op_finish (CuratorOp *op, gpointer result, GError *error)
   op->error = error;
   if (op->link.data != NULL)
     g_queue_unlink (&op->client->ops_running, &op->link);
-  if (op->cancellable != NULL)
-    leave_cancellable (op);
   curator_op_stop_deadline (op);
   curator_client_after_unlock (op->client, call_done, op);
-}
-
-static GError *
-error_cancelled (void)
-{
-  return g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "the operation was cancelled");
 }
 
 void
@@ -165,95 +147,29 @@ curator_op_cancel (CuratorOp *op, GError *reason)
   g_clear_error (&reason);
 }
 
-/* --- cancellables ---------------------------------------------------------------------------- */
-
+/* Runs on the thread that cancels. */
 static void
-lock_cancellables (void)
+on_cancelled (GCancellable *cancellable, gpointer data)
 {
-  pthread_mutex_lock (&cancellables_mutex);
-}
-
-static void
-unlock_cancellables (void)
-{
-  pthread_mutex_unlock (&cancellables_mutex);
-}
-
-static void
-add_op (gpointer op, gpointer ops)
-{
-  if (curator_client_check_forked (((CuratorOp *) op)->client, NULL))
-    g_ptr_array_add (ops, curator_op_ref (op));
+  CuratorOp *op = data;
+  g_assert (g_atomic_int_get (&op->connected));
+  /* Shows ThreadSanitizer that the thread that disconnects waits for this. */
+  curator_op_ref (op);
+  curator_op_cancel (
+      op, g_error_new_literal (G_IO_ERROR, G_IO_ERROR_CANCELLED, "the operation was cancelled"));
+  curator_op_unref (op);
 }
 
 CURATOR_DESTROY_FUNC (unref_op, curator_op_unref)
 
-/* Runs on the thread that cancels any cancellable of the process, before the handlers of its
- * signal. */
-static gboolean
-on_cancelled (GSignalInvocationHint *hint, guint n_values, const GValue *values, gpointer data)
-{
-  CURATOR_INSIDE_GATE;
-  g_autoptr (GPtrArray) ops = g_ptr_array_new_with_free_func (unref_op);
-
-  lock_cancellables ();
-  GQueue *all = g_hash_table_lookup (cancellables, g_value_peek_pointer (values));
-  if (all != NULL)
-    g_queue_foreach (all, add_op, ops);
-  unlock_cancellables ();
-  for (guint i = 0; i < ops->len; i++)
-    curator_op_cancel (g_ptr_array_index (ops, i), error_cancelled ());
-  return TRUE;
-}
-
-static void
-watch_cancellables (void)
-{
-  cancellables = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  g_type_class_unref (g_type_class_ref (G_TYPE_CANCELLABLE));
-  g_signal_add_emission_hook (g_signal_lookup ("cancelled", G_TYPE_CANCELLABLE), 0, on_cancelled,
-                              NULL, NULL);
-  curator_gate_at_fork (lock_cancellables, unlock_cancellables, unlock_cancellables);
-}
-
-static CURATOR_LOCKED void
-add_to_cancellable (CuratorOp *op, GCancellable *cancellable)
-{
-  if (op->finished)
-    return;
-  lock_cancellables ();
-  GQueue *all = g_hash_table_lookup (cancellables, cancellable);
-  if (all == NULL) {
-    all = g_new0 (GQueue, 1);
-    g_hash_table_insert (cancellables, cancellable, all);
-  }
-  op->cancellable = cancellable;
-  op->cancellable_link.data = op;
-  g_queue_push_tail_link (all, &op->cancellable_link);
-  unlock_cancellables ();
-}
-
-static CURATOR_LOCKED void
-leave_cancellable (CuratorOp *op)
-{
-  lock_cancellables ();
-  GQueue *all = g_hash_table_lookup (cancellables, op->cancellable);
-  g_queue_unlink (all, &op->cancellable_link);
-  if (g_queue_is_empty (all))
-    g_hash_table_remove (cancellables, op->cancellable);
-  unlock_cancellables ();
-  op->cancellable = NULL;
-}
-
-void
+gulong
 curator_op_connect (CuratorOp *op, GCancellable *cancellable)
 {
-  pthread_once (&cancellables_once, watch_cancellables);
-  curator_client_lock (op->client);
-  add_to_cancellable (op, cancellable);
-  curator_client_unlock (op->client);
-  if (g_cancellable_is_cancelled (cancellable))
-    curator_op_cancel (op, error_cancelled ());
+  CURATOR_INSIDE_GATE;
+  /* Shows ThreadSanitizer the hand-over, which GCancellable does out of its sight. */
+  g_atomic_int_set (&op->connected, TRUE);
+  return g_cancellable_connect (cancellable, G_CALLBACK (on_cancelled), curator_op_ref (op),
+                                unref_op);
 }
 
 void

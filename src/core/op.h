@@ -32,6 +32,7 @@ typedef struct
 struct _CuratorOp
 {
   CuratorRefs refs;
+  gint connected; /* atomic: a cancellable may cancel it */
   gboolean finished CURATOR_GUARDED;
   const CuratorOpClass *klass;
   CuratorClient *client;
@@ -45,8 +46,6 @@ struct _CuratorOp
   gpointer result;
   GError *error;
   GList link CURATOR_GUARDED; /* in client->ops_running; without data until it has begun */
-  GCancellable *cancellable CURATOR_GUARDED; /* that may cancel it; NULL: none */
-  GList cancellable_link;
 };
 
 /* Allocates size bytes, zeroed, that begin with the op. One reference is the caller's, one the op's
@@ -67,9 +66,9 @@ void curator_op_finish (CuratorOp *op, gpointer result, GError *error) CURATOR_L
 void curator_op_stop_deadline (CuratorOp *op) CURATOR_LOCKED;
 /* Takes reason. Does nothing if the op has finished. */
 void curator_op_cancel (CuratorOp *op, GError *reason) CURATOR_UNLOCKED;
-/* Cancelling cancellable cancels op until it has finished, at once if it already is. The caller
- * keeps cancellable until then. */
-void curator_op_connect (CuratorOp *op, GCancellable *cancellable) CURATOR_UNLOCKED;
+/* Cancelling cancellable cancels op. Disconnect the handler when op is done, but not from inside
+ * it. 0 if cancellable was already cancelled; op then is, too. */
+gulong curator_op_connect (CuratorOp *op, GCancellable *cancellable);
 CuratorOp *curator_op_ref (CuratorOp *op);
 void curator_op_unref (CuratorOp *op);
 

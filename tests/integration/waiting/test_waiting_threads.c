@@ -156,8 +156,8 @@ note_lease (CuratorLock *lock, CuratorLease *lease, const GError *error, gpointe
   g_atomic_pointer_set ((CuratorLease **) user_data, lease);
 }
 
-/* Four without functions of the program, two of them libzookeeper's, and one of the process; one
- * more for each kind of function. */
+/* Four without functions of the program, two of them libzookeeper's; one more for each kind of
+ * function. */
 TEST (test_threads_of_a_client_at_rest)
 {
   g_autoptr (GHashTable) before = list_threads (NULL);
@@ -167,14 +167,14 @@ TEST (test_threads_of_a_client_at_rest)
   CuratorLease *lease = NULL;
 
   assert_acquired (lock);
-  assert_threads (before, 5);
+  assert_threads (before, 4);
   assert_ok (curator_lock_release (lock, LONG_MS, NULL, &error), &error);
-  assert_threads (before, 5);
+  assert_threads (before, 4);
   curator_client_add_state_listener (client, ignore_state, NULL, NULL);
-  assert_threads (before, 6);
+  assert_threads (before, 5);
   curator_lock_acquire_then (lock, LONG_MS, NULL, note_lease, &lease);
   assert_soon (g_atomic_pointer_get (&lease) != NULL);
-  assert_threads (before, 7);
+  assert_threads (before, 6);
   curator_lease_unref (lease);
   curator_lock_unref (lock);
   curator_client_unref (client);
