@@ -271,7 +271,7 @@ TEST (test_semaphore)
   assert_true (one.has_value ());
   assert_true (one->data () == "who");
   assert_true (semaphore.try_acquire_n_for (3, 100ms).empty ());
-  assert_int_equal (code_of ([&] { (void) semaphore.acquire_n (3, 100ms); }),
+  assert_int_equal (code_of ([&] { (void) semaphore.acquire_n (3, 2s); }),
                     CURATOR_ERROR_TIMED_OUT);
   std::vector<curator::lease> two = semaphore.acquire_n (2);
   assert_int_equal (two.size (), 2);

@@ -321,9 +321,6 @@ curator_plant(
   missing_node_is_given_up TEST test_sim_followed.c SCENE test_p41_short_orders FILE session/watches.c EXPECT "test_p41_short_orders"
   CHANGE "event == CURATOR_WATCH_GONE && watch->follows" "FALSE")
 curator_plant(
-  new_session_asks_the_policy TEST test_sim_waiters.c SCENE test_p42_sessions_that_end FILE lock/attempt_end.c EXPECT "test_p42_sessions_that_end"
-  CHANGE "if (rc == ZSESSIONEXPIRED) {" "if (FALSE) {")
-curator_plant(
   sleeps_in_a_new_session TEST test_sim_waiters.c SCENE test_p42_sessions_that_end FILE session/retry_loop.c EXPECT "test_p42_sessions_that_end"
   CHANGE "loop->sleeps && !is_in_new_session (loop)" "loop->sleeps")
 # A retry timer goes on while its attempt waits.
